@@ -1,0 +1,194 @@
+"""What a game is: a value. The executor, timers, replay, API and projections are generic over it.
+
+A fourth game is one folder in `domain/games/` and one line in its `__init__`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from domain.money import Amount, Bet, Payout, Transfer
+
+Micros = int
+"""A moment: microseconds since 1970 UTC, by the clock of the database."""
+
+SECOND: Micros = 1_000_000
+
+LATE: Micros = 5 * SECOND
+"""A `TimeOut` decided later than this after its deadline was held up by downtime, not by the player."""
+
+
+class Role(StrEnum):
+    """Who sends a command. The role chooses the union its body is decoded into, so a player cannot even spell Deal."""
+
+    PLAYER = "player"
+    STUDIO = "studio"
+    SUPERVISOR = "supervisor"
+    OPERATOR = "operator"
+    AUDITOR = "auditor"
+    CLOCK = "clock"
+
+
+class SealedSeed(Struct, frozen=True):
+    """A deck's seed before its round: its SHA-256 for all to see, the seed itself encrypted for the dealing process.
+
+    `hash` is hex; `key` names the vault key; `sealed` is base64 (AES-256-GCM, bound to operator, table and round).
+    """
+
+    hash: str
+    key: str
+    sealed: str
+
+
+class RoundTotals(Struct, frozen=True):
+    """What the log says of a round's money, read under its lock when the round is concluded."""
+
+    bettors: int
+    staked: Amount
+    returned: Amount
+    open: int
+    """Bettors whose stake is still open: a round with any cannot be concluded."""
+
+
+NO_TOTALS = RoundTotals(bettors=0, staked=0, returned=0, open=0)
+
+
+def _no_seal(round_id: str) -> SealedSeed:
+    raise LookupError(f"this process may not seal the seed of {round_id}")
+
+
+def _no_open(round_id: str, seed: SealedSeed) -> bytes:
+    raise LookupError(f"this process may not open the seed of {round_id}")
+
+
+class Context(Struct, frozen=True):
+    """All that a decision may know besides state and command. It keeps the domain free of clock, dice and I/O."""
+
+    operator: str
+    table: str
+    now: Micros
+    actor: str
+    role: Role
+    key: str = ""
+    """The command's idempotency key; the id of the bet that a PlaceBet makes."""
+    stakes: tuple[Bet, ...] = ()
+    """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
+    totals: RoundTotals = NO_TOTALS
+    seal: Callable[[str], SealedSeed] = _no_seal
+    """Draw 32 fresh bytes from the system's generator and seal them for this round id."""
+    open: Callable[[str, SealedSeed], bytes] = _no_open
+    """The seed of a round, for a process that holds its key; called only when a card is needed."""
+
+
+class Decision(Struct, frozen=True):
+    """What a command did: events of the table, and money it asks of wallets; all of it happens or none."""
+
+    events: tuple[Any, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    fences: tuple[str, ...] = ()
+    """Keys of the caller's own commands that must never act any more. One that was decided already is refused as
+    `AlreadyDecided`; one that was not becomes a fence, and the late command is refused."""
+
+
+class Resulted(Struct, frozen=True, tag=True):
+    """The round has its final result: bets are to be settled by `returns`."""
+
+    round: str
+    result: Any
+
+
+class Cancelled(Struct, frozen=True, tag=True):
+    """The round is void: every open bet goes back to its player (T28)."""
+
+    round: str
+    reason: str
+
+
+Outcome = Resulted | Cancelled
+
+
+class Viewer(Struct, frozen=True):
+    """Whose eyes a view is for: a player, never a seat."""
+
+    actor: str
+    role: Role
+
+
+# --- Events every table knows, whatever its game. Each game's union holds them. -----------------------------------
+
+
+class TableFaulted(Struct, frozen=True, tag="table.Faulted"):
+    """The table's clock command failed again and again: its clock stands until a supervisor resumes or cancels."""
+
+    reason: str
+
+
+# --- Commands every table knows. ----------------------------------------------------------------------------------
+
+
+class TimeOut(Struct, frozen=True, forbid_unknown_fields=True, tag="TimeOut"):
+    """The clock says a deadline may have passed. It acts only if the state's deadline has; early or twice it does
+    nothing."""
+
+
+class ConcludeRound(Struct, frozen=True, forbid_unknown_fields=True, tag="ConcludeRound"):
+    """Every stake of the round is settled or refunded: close its books. `context.totals` has the sums."""
+
+    round: str
+
+
+class ResumeLog(Struct, frozen=True, forbid_unknown_fields=True, tag="ResumeLog"):
+    """The log was restored to an earlier state and goes on in a new epoch: cancel what is open, disclose and drop
+    every seed that was published, for players may have seen the lost tail."""
+
+    epoch: int
+
+
+S = TypeVar("S")
+E = TypeVar("E")
+C = TypeVar("C")
+
+
+class Game(Struct, frozen=True, Generic[S, E, C]):
+    """A game. `decide` holds every rule and may raise Rejected; `evolve` holds none and never fails."""
+
+    name: str
+    title: str
+    commands: Mapping[Role, Any]
+    """For each role the union of commands it may send (msgspec tagged union)."""
+    config: type
+    """What a table of this game is configured with; `OpenTable` carries one."""
+    events: Any
+    states: Any
+    initial: S
+    decide: Callable[[S, C, Context], Decision]
+    evolve: Callable[[S, E], S]
+    returns: Callable[[Outcome, tuple[Bet, ...]], tuple[Payout, ...]]
+    """What each wager of these bets gets back, given the round's outcome."""
+    holdings: Callable[[S], Amount]
+    """Money of players that the table's own state holds (buy-ins); zero where bets stay in the wallets."""
+    rake: Callable[[E], Amount]
+    """What an event of the table gives to the house out of its holdings."""
+    view: Callable[[S, Viewer, tuple[Bet, ...]], Any]
+    """What this viewer may see, built up from nothing. The last argument: the viewer's own open bets."""
+    public: Callable[[E, Viewer], Any]
+    """The event as this viewer may see it, or None."""
+    about: Callable[[S], Any]
+    """The table's public particulars: config, limits, pay table with exact returns."""
+    deadline: Callable[[S], Micros | None]
+    """When the clock has work at this table: the next `TimeOut`, or at once while a round waits to be concluded."""
+    round: Callable[[S], str | None]
+    """The id of the round that is on, if one is."""
+    result: Callable[[S], Outcome | None]
+    """The final outcome of a round whose bets are not all settled yet."""
+    reveals: Callable[[str, Iterable[E]], Any]
+    """For replay, given the operator and a round's table events: what anyone can check of its fairness, checked."""
+
+
+def fold(evolve: Callable[[S, E], S], state: S, events: Iterable[E]) -> S:
+    """The state after `events`: replay is this function over the same events that were appended live."""
+    for event in events:
+        state = evolve(state, event)
+    return state
