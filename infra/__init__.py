@@ -1,0 +1,1 @@
+"""All that touches the world outside: database, streams, keys, clocks, settings."""

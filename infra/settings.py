@@ -1,0 +1,134 @@
+"""What a process is told from outside, read from the environment once.
+
+Every variable is CROUPIER_<FIELD>; all that is wrong is told in one message, with what to set instead.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Callable, Mapping
+from typing import Literal, get_args
+
+import msgspec
+
+LogFormat = Literal["auto", "json", "console"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class SettingsError(Exception):
+    """The environment lacks something or holds something unusable; the message says what to set."""
+
+
+class VaultKey(msgspec.Struct, frozen=True):
+    """One AES-256 key of the vault, under the id that sealed decks name."""
+
+    id: str
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"VaultKey(id={self.id!r})"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    postgres: str
+    redis: str
+    secret: bytes
+    """Keys the HMACs of command fingerprints and player tokens."""
+    vault_keys: tuple[VaultKey, ...] = ()
+    """The first seals, all open; none means that this process may do neither (DESIGN 7)."""
+    host: str = "127.0.0.1"
+    port: int = 8080
+    log_format: LogFormat = "auto"
+    log_level: LogLevel = "info"
+
+    def __repr__(self) -> str:  # DSNs carry passwords
+        return f"Settings(host={self.host!r}, port={self.port}, vault_keys={[key.id for key in self.vault_keys]})"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        """Raise SettingsError with every fault at once: nobody likes to meet them one by one."""
+        given: dict[str, object] = {}
+        faults: list[str] = []
+        for field, (read, hint) in _READERS.items():
+            name = f"CROUPIER_{field.upper()}"
+            text = environment.get(name, "").strip()
+            if not text and field in _REQUIRED:
+                faults.append(f"{name} is not set: {hint}")
+            elif text:
+                try:
+                    given[field] = read(text)
+                except ValueError as fault:
+                    faults.append(f"{name}: {fault}; {hint}")
+        if faults:
+            raise SettingsError("\n".join(faults))
+        return msgspec.convert(given, cls)
+
+
+def _postgres(text: str) -> str:
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("is not a Postgres DSN")
+    return text
+
+
+def _redis(text: str) -> str:
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("is not a Redis URL")
+    return text
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise ValueError("is not base64") from None
+
+
+def _secret(text: str) -> bytes:
+    secret = _base64(text)
+    if len(secret) < 32:
+        raise ValueError(f"holds {len(secret)} bytes, at least 32 are needed")
+    return secret
+
+
+def _vault_keys(text: str) -> tuple[VaultKey, ...]:
+    keys: list[VaultKey] = []
+    for entry in text.split(","):
+        name, colon, encoded = entry.strip().partition(":")
+        if not (name and colon):
+            raise ValueError("has an entry without an id")
+        key = _base64(encoded)
+        if len(key) != 32:
+            raise ValueError(f"key {name!r} holds {len(key)} bytes instead of 32")
+        keys.append(VaultKey(name, key))
+    if len({key.id for key in keys}) < len(keys):
+        raise ValueError("uses one id twice")
+    return tuple(keys)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 65536):
+        raise ValueError("is not a port number")
+    return int(text)
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text!r} is unknown")
+        return text
+
+    return read
+
+
+_REQUIRED = {"postgres", "redis", "secret"}
+_RANDOM = "`head -c 32 /dev/urandom | base64`"
+_READERS: dict[str, tuple[Callable[[str], object], str]] = {
+    "postgres": (_postgres, "give postgresql://user:password@host:5432/database"),
+    "redis": (_redis, "give redis://host:6379/0 or unix:///path/to/redis.sock"),
+    "secret": (_secret, f"give at least 32 random bytes in base64, as {_RANDOM} prints them"),
+    "vault_keys": (_vault_keys, f"give id:base64[,id2:base64], the current key first, each 32 bytes as by {_RANDOM}"),
+    "host": (str, "give the address to listen on"),
+    "port": (_port, "give a port from 0 to 65535"),
+    "log_format": (_one_of(get_args(LogFormat)), "give one of " + ", ".join(get_args(LogFormat))),
+    "log_level": (_one_of(get_args(LogLevel)), "give one of " + ", ".join(get_args(LogLevel))),
+}

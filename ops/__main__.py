@@ -1,0 +1,65 @@
+"""The `croupier` command. A verb's module is imported when the verb is used, so help and start stay fast."""
+
+import importlib
+import importlib.util
+
+import click
+
+# verb: (module, what it does), by what one comes for
+VERBS = {
+    "Start here": {
+        "up": ("up", "Run everything on this machine, with tables to look at and bots that play."),
+        "demo": ("demo", "Play a few rounds over HTTP, told step by step, and check that the books agree."),
+        "test": ("check", "Run the whole gate: format, lint, types, import contracts, tests."),
+    },
+    "Run the parts": {
+        "migrate": ("migrate", "Bring the database to this version's schema, then exit."),
+        "api": ("api", "Serve HTTP; any number of these may run."),
+        "worker": ("worker", "Run relay, projections, timers and settlement; any number of these may run."),
+    },
+    "Manage": {
+        "operator": ("operator", "Add the casino brands that integrate."),
+        "key": ("key", "Mint, revoke and rotate API keys."),
+        "table": ("table", "Open, drain and close tables."),
+        "player": ("player", "Block and unblock players."),
+    },
+    "Read and prove": {
+        "replay": ("replay", "Play a stored round again, event by event."),
+        "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
+        "rebuild": ("rebuild", "Make a projection anew from the log."),
+        "restore": ("restore", "Take up service again after the database was restored."),
+        "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns."),
+        "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay."),
+    },
+}
+_LISTED = {verb: entry for verbs in VERBS.values() for verb, entry in verbs.items()}
+
+
+class Croupier(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [verb for verb, (module, _) in _LISTED.items() if importlib.util.find_spec(f"ops.{module}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        return importlib.import_module(f"ops.{_LISTED[cmd_name][0]}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        present = self.list_commands(ctx)
+        for heading, verbs in VERBS.items():
+            rows = [(verb, help_line) for verb, (_, help_line) in verbs.items() if verb in present]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+@click.group(cls=Croupier, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+def croupier() -> None:
+    """An event-sourced casino backend: every bet, card and payout is an immutable event that can be replayed.
+
+    `croupier up` starts it on this machine and says what to try; `croupier VERB --help` tells about one verb.
+    """
+
+
+if __name__ == "__main__":
+    croupier(prog_name="croupier")

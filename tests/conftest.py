@@ -1,0 +1,167 @@
+"""Real servers for the tests, chosen once a session; the header says which.
+
+CROUPIER_TEST_SERVERS=dsn|containers|private forces the choice. Without it: CROUPIER_POSTGRES and CROUPIER_REDIS where
+both are set, else a container engine that answers, else private servers from the wheels.
+Under xdist each worker has its own containers or private servers; on given ones its own databases and Redis number.
+"""
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import secrets
+from collections.abc import AsyncGenerator, Iterator
+from typing import NamedTuple
+
+import asyncpg
+import hypothesis
+import pytest
+import redis.asyncio
+
+hypothesis.settings.register_profile("croupier", deadline=None, max_examples=60)
+hypothesis.settings.load_profile("croupier")
+
+CHOICES = ("dsn", "containers", "private")
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_numbers = itertools.count(1)
+
+
+class TestServers(NamedTuple):
+    __test__ = False
+    postgres: str
+    redis: str
+
+
+def choose() -> str:
+    forced = os.environ.get("CROUPIER_TEST_SERVERS")
+    if forced:
+        if forced not in CHOICES:
+            raise pytest.UsageError(f"CROUPIER_TEST_SERVERS={forced}: give one of {', '.join(CHOICES)}")
+        return forced
+    if os.environ.get("CROUPIER_POSTGRES") and os.environ.get("CROUPIER_REDIS"):
+        return "dsn"
+    return "containers" if engine_answers() else "private"
+
+
+def engine_answers() -> bool:
+    try:
+        import docker
+
+        docker.from_env(timeout=1).ping()
+    except Exception:  # noqa: BLE001 - whatever it is, there is no engine to use
+        return False
+    return True
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    workers_choice = getattr(config, "workerinput", {}).get("servers")
+    config.stash[_CHOICE] = workers_choice or choose()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: object) -> None:
+    node.workerinput["servers"] = node.config.stash[_CHOICE]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"servers: {config.stash[_CHOICE]}"
+
+
+_CHOICE = pytest.StashKey[str]()
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServers]:
+    choice = request.config.stash[_CHOICE]
+    if choice == "dsn":
+        yield TestServers(os.environ["CROUPIER_POSTGRES"], os.environ["CROUPIER_REDIS"])
+    elif choice == "containers":
+        from testcontainers.community.postgres import PostgresContainer
+        from testcontainers.community.redis import RedisContainer
+
+        with PostgresContainer("postgres:18", driver=None) as postgres, RedisContainer("redis:8") as streams:
+            url = f"redis://{streams.get_container_host_ip()}:{streams.get_exposed_port(6379)}"
+            yield TestServers(postgres.get_connection_url(), url)
+    else:
+        from infra import embedded
+
+        with embedded.start(tmp_path_factory.mktemp("servers"), durable=False) as private:
+            yield TestServers(private.postgres, private.redis)
+
+
+@pytest.fixture(scope="session")
+async def template(servers: TestServers) -> AsyncGenerator[str]:
+    """The name of a database in which the migrations ran, once a session; every other one is a copy."""
+    name = f"croupier_test_{secrets.token_hex(4)}"
+    async with _administrator(servers) as connection:
+        await connection.execute(f"create database {name}")
+    if importlib.util.find_spec("infra.postgres"):
+        import infra.postgres
+
+        await infra.postgres.migrate(_dsn(servers, name))
+    yield name
+    async with _administrator(servers) as connection:
+        await connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+async def database(servers: TestServers, template: str) -> AsyncGenerator[str]:
+    """The DSN of a database of this test alone."""
+    async with _copy(servers, template) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="module")
+async def module_database(servers: TestServers, template: str) -> AsyncGenerator[str]:
+    """The DSN of a database that the tests of one module share."""
+    async with _copy(servers, template) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="session")
+async def _redis_number(servers: TestServers, request: pytest.FixtureRequest) -> str:
+    """The URL of one numbered database of Redis. On a given server it must be empty: tests flush it."""
+    if request.config.stash[_CHOICE] != "dsn":
+        return servers.redis
+    url = f"{servers.redis}{'&' if '?' in servers.redis else '?'}db={_worker}"
+    async with redis.asyncio.Redis.from_url(url) as client:
+        if await client.dbsize():
+            pytest.fail(f"database {_worker} of CROUPIER_REDIS holds keys, and the tests would flush them")
+    return url
+
+
+@pytest.fixture
+async def redis_url(_redis_number: str) -> AsyncGenerator[str]:
+    """The URL of an empty Redis."""
+    async with redis.asyncio.Redis.from_url(_redis_number) as client:
+        await client.flushdb()
+        yield _redis_number
+        await client.flushdb()
+
+
+@contextlib.asynccontextmanager
+async def _copy(servers: TestServers, template: str) -> AsyncGenerator[str]:
+    name = f"{template}_{next(_numbers)}"
+    async with _administrator(servers) as connection:
+        await connection.execute(f"create database {name} template {template}")
+        yield _dsn(servers, name)
+        await connection.execute(f"drop database {name} with (force)")
+
+
+@contextlib.asynccontextmanager
+async def _administrator(servers: TestServers) -> AsyncGenerator[asyncpg.Connection]:
+    connection = await asyncpg.connect(servers.postgres)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def _dsn(servers: TestServers, database: str) -> str:
+    server, _, options = servers.postgres.partition("?")
+    return server.rsplit("/", 1)[0] + f"/{database}" + (f"?{options}" if options else "")
