@@ -1,6 +1,5 @@
 """The 6 Card Bonus of Teen Patti 20-20: the best five of the six dealt cards (T18, T24)."""
 
-from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -20,33 +19,35 @@ class BonusCategory(StrEnum):
     NONE = "none"
 
 
-_LOW_TO_HIGH = [Rank.ACE, *Rank]
-_ROYAL = frozenset(_LOW_TO_HIGH[-5:])
-_STRAIGHTS = [frozenset(_LOW_TO_HIGH[start : start + 5]) for start in range(10)]
+_ACE_TO_ACE = [Rank.ACE, *Rank]
+_ROYAL = frozenset(_ACE_TO_ACE[-5:])
+_STRAIGHTS = [frozenset(_ACE_TO_ACE[start : start + 5]) for start in range(10)]
 """The ace ends 10-J-Q-K-A and begins A-2-3-4-5 (D3); Q-K-A-2-3 is nothing."""
 
 
-def _is_straight(ranks: set[Rank]) -> bool:
-    return any(straight <= ranks for straight in _STRAIGHTS)
+def _has_straight(ranks: set[Rank]) -> bool:
+    return len(ranks) >= 5 and any(straight <= ranks for straight in _STRAIGHTS)
 
 
 def bonus(cards: Sequence[Card]) -> BonusCategory:
     """The category of the best five of these six cards."""
     if len(cards) != 6 or len(set(cards)) != 6:
         raise ValueError(f"the bonus is read from six different cards, not {show(cards)!r}")
-    suit, of_suit = Counter(card.suit for card in cards).most_common(1)[0]
-    flush = {card.rank for card in cards if card.suit is suit} if of_suit >= 5 else set[Rank]()
-    most, second = sorted(Counter(card.rank for card in cards).values(), reverse=True)[:2]
+    ranks = [card.rank for card in cards]
+    suits = [card.suit for card in cards]
+    *_, second, most = sorted(map(ranks.count, set(ranks)))
+    suit = max(suits, key=suits.count)
+    flush = {card.rank for card in cards if card.suit is suit} if suits.count(suit) >= 5 else set[Rank]()
     if flush >= _ROYAL:
         return BonusCategory.ROYAL_FLUSH
-    if _is_straight(flush):
+    if _has_straight(flush):
         return BonusCategory.STRAIGHT_FLUSH
     if most == 4:
         return BonusCategory.FOUR_OF_A_KIND
-    if most == 3 and second >= 2:  # two trios are a full house too: one of the six cards is left out
+    if most == 3 and second >= 2:  # two trios too: of six cards one is left out
         return BonusCategory.FULL_HOUSE
     if flush:
         return BonusCategory.FLUSH
-    if _is_straight({card.rank for card in cards}):
+    if _has_straight(set(ranks)):
         return BonusCategory.STRAIGHT
     return BonusCategory.THREE_OF_A_KIND if most == 3 else BonusCategory.NONE
