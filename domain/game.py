@@ -55,6 +55,10 @@ class RoundTotals(Struct, frozen=True):
 NO_TOTALS = RoundTotals(bettors=0, staked=0, returned=0, open=0)
 
 
+def _no_totals() -> RoundTotals:
+    return NO_TOTALS
+
+
 def _no_seal(round_id: str) -> SealedSeed:
     raise LookupError(f"this process may not seal the seed of {round_id}")
 
@@ -75,11 +79,16 @@ class Context(Struct, frozen=True):
     """The command's idempotency key; the id of the bet that a PlaceBet makes."""
     stakes: tuple[Bet, ...] = ()
     """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
-    totals: RoundTotals = NO_TOTALS
+    read_totals: Callable[[], RoundTotals] = _no_totals
+    """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
     seal: Callable[[str], SealedSeed] = _no_seal
     """Draw 32 fresh bytes from the system's generator and seal them for this round id."""
     open: Callable[[str, SealedSeed], bytes] = _no_open
     """The seed of a round, for a process that holds its key; called only when a card is needed."""
+
+    @property
+    def totals(self) -> RoundTotals:
+        return self.read_totals()
 
 
 class Decision(Struct, frozen=True):
@@ -151,7 +160,7 @@ E = TypeVar("E")
 C = TypeVar("C")
 
 
-class Game(Struct, frozen=True, Generic[S, E, C]):
+class Game(Struct, Generic[S, E, C], frozen=True):
     """A game. `decide` holds every rule and may raise Rejected; `evolve` holds none and never fails."""
 
     name: str

@@ -1,0 +1,123 @@
+"""The operator's own stream, `house`: its opening, its API keys, and the epochs of its log."""
+
+from enum import StrEnum
+from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from domain.errors import Rejected
+from domain.game import Role
+
+KEYS_MAX = 1_000
+
+
+class Rule(StrEnum):
+    OperatorExists = "OperatorExists"
+    UnknownKey = "UnknownKey"
+    TooManyKeys = "TooManyKeys"
+
+
+class OpenOperator(Struct, frozen=True, tag=True):
+    name: str
+
+
+class MintKey(Struct, frozen=True, tag=True):
+    """`digest` is the SHA-256 of the secret, hex: the secret itself is shown once and stored nowhere."""
+
+    id: str
+    role: Role
+    digest: str
+    label: str = ""
+
+
+class RevokeKey(Struct, frozen=True, tag=True):
+    id: str
+
+
+class ResumeLog(Struct, frozen=True, tag=True):
+    """The log goes on in a new epoch: it was restored, or its database is another than before."""
+
+    epoch: int
+    reason: str
+
+
+Command = OpenOperator | MintKey | RevokeKey | ResumeLog
+
+
+class OperatorOpened(Struct, frozen=True, tag="house.OperatorOpened"):
+    name: str
+
+
+class KeyMinted(Struct, frozen=True, tag="house.KeyMinted"):
+    id: str
+    role: Role
+    digest: str
+    label: str
+
+
+class KeyRevoked(Struct, frozen=True, tag="house.KeyRevoked"):
+    id: str
+
+
+class LogResumed(Struct, frozen=True, tag="house.LogResumed"):
+    epoch: int
+    reason: str
+
+
+Event = OperatorOpened | KeyMinted | KeyRevoked | LogResumed
+
+
+class Key(Struct, frozen=True):
+    id: str
+    role: Role
+    digest: str
+    label: str = ""
+    revoked: bool = False
+
+
+class House(Struct, frozen=True, tag="House"):
+    name: str = ""
+    keys: tuple[Key, ...] = ()
+
+    def key(self, key_id: str) -> Key | None:
+        return next((key for key in self.keys if key.id == key_id), None)
+
+
+INITIAL = House()
+
+
+def decide(house: House, command: Command) -> tuple[Event, ...]:
+    match command:
+        case OpenOperator():
+            if house.name:
+                raise Rejected(Rule.OperatorExists)
+            return (OperatorOpened(command.name),)
+        case MintKey():
+            if len(house.keys) >= KEYS_MAX:
+                raise Rejected(Rule.TooManyKeys, limit=KEYS_MAX)
+            return (KeyMinted(command.id, command.role, command.digest, command.label),)
+        case RevokeKey():
+            key = house.key(command.id)
+            if key is None:
+                raise Rejected(Rule.UnknownKey, key=command.id)
+            return () if key.revoked else (KeyRevoked(command.id),)
+        case ResumeLog():
+            return (LogResumed(command.epoch, command.reason),)
+        case never:
+            assert_never(never)
+
+
+def evolve(house: House, event: Event) -> House:
+    match event:
+        case OperatorOpened():
+            return replace(house, name=event.name)
+        case KeyMinted():
+            return replace(house, keys=(*house.keys, Key(event.id, event.role, event.digest, event.label)))
+        case KeyRevoked():
+            revoked = (replace(key, revoked=True) if key.id == event.id else key for key in house.keys)
+            return replace(house, keys=tuple(revoked))
+        case LogResumed():
+            return house
+        case never:
+            assert_never(never)

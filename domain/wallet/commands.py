@@ -1,0 +1,54 @@
+"""What an operator may ask of a wallet. What games ask of it are the transfers of `domain.money`."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from domain.money import AMOUNT_MAX, Transfer
+
+Money = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units, at least 1.")]
+Signed = Annotated[int, Meta(ge=-AMOUNT_MAX, le=AMOUNT_MAX, description="Whole minor units, up or down.")]
+Code = Annotated[str, Meta(pattern="^[A-Z]{3}$", description="ISO 4217 code of the currency.")]
+Text = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*$")]
+
+
+class OpenWallet(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    currency: Code
+
+
+class Deposit(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """The operator moves cash of the player into Croupier."""
+
+    amount: Money
+    currency: Code
+    reference: Text = ""
+
+
+class Withdraw(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """The operator takes cash of the player out of Croupier."""
+
+    amount: Money
+    currency: Code
+    reference: Text = ""
+
+
+class Adjust(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """A correction with a reason, against the house; never an edit of what was."""
+
+    amount: Signed
+    currency: Code
+    reason: Text
+
+
+class Block(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """No new stakes; money that is the player's still flows."""
+
+    reason: Text = ""
+
+
+class Unblock(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    reason: Text = ""
+
+
+Command = OpenWallet | Deposit | Withdraw | Adjust | Block | Unblock
+Asked = Command | Transfer

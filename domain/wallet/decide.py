@@ -1,0 +1,145 @@
+"""May this change of a wallet happen, and what is then recorded. Every event carries the cash before and after.
+
+`settle`, `refund` and `cash_out` are total: no state of an open wallet refuses money that is the player's.
+"""
+
+from typing import assert_never
+
+from domain.errors import Rejected
+from domain.money import AMOUNT_MAX, Amount, BuyIn, CashOut, Refund, Settle, Stake, Unstake
+from domain.wallet import commands, events
+from domain.wallet.rules import OPEN_WAGERS_MAX, Rule
+from domain.wallet.state import Absent, State, Wallet
+
+Events = tuple[events.Event, ...]
+
+
+def decide(state: State, asked: commands.Asked) -> Events:
+    """The events that `asked` gives; none if it has nothing left to do. Raises Rejected."""
+    match state, asked:
+        case _, commands.OpenWallet():
+            return _open(state, asked)
+        case Absent(), _:
+            raise Rejected(Rule.UnknownPlayer)
+        case Wallet(), Stake():
+            return _stake(state, asked)
+        case Wallet(), Settle():
+            return _settle(state, asked)
+        case Wallet(), Refund():
+            return _refund(state, asked)
+        case Wallet(), Unstake():
+            return _unstake(state, asked)
+        case Wallet(), BuyIn():
+            return _buy_in(state, asked)
+        case Wallet(), CashOut():
+            return _cash_out(state, asked)
+        case Wallet(), commands.Deposit():
+            return _deposit(state, asked)
+        case Wallet(), commands.Withdraw():
+            return _withdraw(state, asked)
+        case Wallet(), commands.Adjust():
+            return _adjust(state, asked)
+        case Wallet(), commands.Block():
+            return () if state.blocked else (events.Blocked(asked.reason),)
+        case Wallet(), commands.Unblock():
+            return (events.Unblocked(asked.reason),) if state.blocked else ()
+        case never:
+            assert_never(never)
+
+
+def _open(state: State, command: commands.OpenWallet) -> Events:
+    match state:
+        case Absent():
+            return (events.Opened(command.currency),)
+        case Wallet(currency=currency) if currency == command.currency:
+            return ()
+        case Wallet(currency=currency):
+            raise Rejected(Rule.PlayerExists, currency=currency)
+
+
+def _stake(wallet: Wallet, stake: Stake) -> Events:
+    amount = stake.bet.amount
+    _may_stake(wallet, amount, stake.currency)
+    if sum(len(bet.wagers) for bet in wallet.bets) + len(stake.bet.wagers) > OPEN_WAGERS_MAX:
+        raise Rejected(Rule.TooManyOpenBets, limit=OPEN_WAGERS_MAX)
+    return (events.BetStaked(stake.bet, amount, wallet.cash, wallet.cash - amount),)
+
+
+def _unstake(wallet: Wallet, unstake: Unstake) -> Events:
+    amount = sum(bet.amount for bet in wallet.open_in(unstake.round) if bet.id == unstake.bet)
+    if not amount:
+        return ()
+    return (events.BetCancelled(unstake.bet, unstake.round, amount, wallet.cash, wallet.cash + amount),)
+
+
+def _settle(wallet: Wallet, settle: Settle) -> Events:
+    staked = sum(bet.amount for bet in wallet.open_in(settle.round))
+    if not staked:
+        return ()
+    if staked != sum(payout.staked for payout in settle.payouts):
+        raise ValueError(f"the payouts of {settle.round} do not cover the open stakes")
+    returned = sum(payout.returned for payout in settle.payouts)
+    after = wallet.cash + returned
+    return (events.BetsSettled(settle.round, staked, returned, settle.payouts, wallet.cash, after),)
+
+
+def _refund(wallet: Wallet, refund: Refund) -> Events:
+    amount = sum(bet.amount for bet in wallet.open_in(refund.round))
+    if not amount:
+        return ()
+    return (events.Refunded(refund.round, amount, refund.reason, wallet.cash, wallet.cash + amount),)
+
+
+def _buy_in(wallet: Wallet, buy_in: BuyIn) -> Events:
+    _may_stake(wallet, buy_in.amount, buy_in.currency)
+    return (events.BoughtIn(buy_in.table, buy_in.amount, wallet.cash, wallet.cash - buy_in.amount),)
+
+
+def _cash_out(wallet: Wallet, cash_out: CashOut) -> Events:
+    if not cash_out.amount:
+        return ()
+    return (events.CashedOut(cash_out.table, cash_out.amount, wallet.cash, wallet.cash + cash_out.amount),)
+
+
+def _deposit(wallet: Wallet, command: commands.Deposit) -> Events:
+    _same_currency(wallet, command.currency)
+    after = _fitting(wallet.cash + command.amount)
+    return (events.Deposited(command.amount, command.reference, wallet.cash, after),)
+
+
+def _withdraw(wallet: Wallet, command: commands.Withdraw) -> Events:
+    _same_currency(wallet, command.currency)
+    _has(wallet, command.amount)
+    return (events.Withdrawn(command.amount, command.reference, wallet.cash, wallet.cash - command.amount),)
+
+
+def _adjust(wallet: Wallet, command: commands.Adjust) -> Events:
+    _same_currency(wallet, command.currency)
+    _has(wallet, -command.amount)
+    if not command.amount:
+        return ()
+    after = _fitting(wallet.cash + command.amount)
+    return (events.Adjusted(command.amount, command.reason, wallet.cash, after),)
+
+
+def _may_stake(wallet: Wallet, amount: Amount, currency: str) -> None:
+    _same_currency(wallet, currency)
+    if wallet.blocked:
+        raise Rejected(Rule.PlayerBlocked)
+    _has(wallet, amount)
+
+
+def _same_currency(wallet: Wallet, currency: str) -> None:
+    if wallet.currency != currency:
+        raise Rejected(Rule.WrongCurrency, wallet=wallet.currency, asked=currency)
+
+
+def _has(wallet: Wallet, amount: Amount) -> None:
+    if amount > wallet.cash:
+        raise Rejected(Rule.InsufficientFunds, balance=wallet.cash, needed=amount)
+
+
+def _fitting(cash: Amount) -> Amount:
+    if cash > AMOUNT_MAX:
+        raise Rejected(Rule.BalanceTooLarge, limit=AMOUNT_MAX)
+    return cash

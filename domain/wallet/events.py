@@ -1,0 +1,102 @@
+"""What happened to a player's money. These are storage formats: they must decode for ever (tests/golden)."""
+
+from msgspec import Struct
+
+from domain.money import Amount, Bet, Payout
+
+
+class Opened(Struct, frozen=True, tag="wallet.Opened"):
+    currency: str
+
+
+class Deposited(Struct, frozen=True, tag="wallet.Deposited"):
+    amount: Amount
+    reference: str
+    before: Amount
+    after: Amount
+
+
+class Withdrawn(Struct, frozen=True, tag="wallet.Withdrawn"):
+    amount: Amount
+    reference: str
+    before: Amount
+    after: Amount
+
+
+class Adjusted(Struct, frozen=True, tag="wallet.Adjusted"):
+    amount: Amount
+    reason: str
+    before: Amount
+    after: Amount
+
+
+class BetStaked(Struct, frozen=True, tag="wallet.BetStaked"):
+    bet: Bet
+    amount: Amount
+    before: Amount
+    after: Amount
+
+
+class BetCancelled(Struct, frozen=True, tag="wallet.BetCancelled"):
+    bet: str
+    round: str
+    amount: Amount
+    before: Amount
+    after: Amount
+
+
+class BetsSettled(Struct, frozen=True, tag="wallet.BetsSettled"):
+    """All of the player's open bets of a round, each wager with its odds and what it returned."""
+
+    round: str
+    staked: Amount
+    returned: Amount
+    payouts: tuple[Payout, ...]
+    before: Amount
+    after: Amount
+
+
+class Refunded(Struct, frozen=True, tag="wallet.Refunded"):
+    round: str
+    amount: Amount
+    reason: str
+    before: Amount
+    after: Amount
+
+
+class BoughtIn(Struct, frozen=True, tag="wallet.BoughtIn"):
+    table: str
+    amount: Amount
+    before: Amount
+    after: Amount
+
+
+class CashedOut(Struct, frozen=True, tag="wallet.CashedOut"):
+    table: str
+    amount: Amount
+    before: Amount
+    after: Amount
+
+
+class Blocked(Struct, frozen=True, tag="wallet.Blocked"):
+    reason: str
+
+
+class Unblocked(Struct, frozen=True, tag="wallet.Unblocked"):
+    reason: str
+
+
+Event = (
+    Opened
+    | Deposited
+    | Withdrawn
+    | Adjusted
+    | BetStaked
+    | BetCancelled
+    | BetsSettled
+    | Refunded
+    | BoughtIn
+    | CashedOut
+    | Blocked
+    | Unblocked
+)

@@ -1,0 +1,34 @@
+"""The wallet after an event. No rule stands here: what is recorded has happened."""
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from domain.wallet import events
+from domain.wallet.state import Absent, State, Wallet
+
+
+def evolve(state: State, event: events.Event) -> State:
+    if isinstance(event, events.Opened):
+        return Wallet(event.currency)
+    assert isinstance(state, Wallet), "a wallet's first event is Opened"
+    match event:
+        case events.BetStaked():
+            return replace(state, cash=event.after, bets=(*state.bets, event.bet))
+        case events.BetCancelled():
+            kept = tuple(bet for bet in state.bets if (bet.round, bet.id) != (event.round, event.bet))
+            return replace(state, cash=event.after, bets=kept)
+        case events.BetsSettled() | events.Refunded():
+            kept = tuple(bet for bet in state.bets if bet.round != event.round)
+            return replace(state, cash=event.after, bets=kept)
+        case events.Deposited() | events.Withdrawn() | events.Adjusted() | events.BoughtIn() | events.CashedOut():
+            return replace(state, cash=event.after)
+        case events.Blocked():
+            return replace(state, blocked=True)
+        case events.Unblocked():
+            return replace(state, blocked=False)
+        case never:
+            assert_never(never)
+
+
+INITIAL: State = Absent()

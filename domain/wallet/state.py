@@ -1,0 +1,27 @@
+"""What a wallet is now."""
+
+from msgspec import Struct
+
+from domain.money import Amount, Bet
+
+
+class Absent(Struct, frozen=True, tag="Absent"):
+    """Not opened yet."""
+
+
+class Wallet(Struct, frozen=True, tag="Wallet"):
+    currency: str
+    cash: Amount = 0
+    bets: tuple[Bet, ...] = ()
+    """Open bets, oldest first; a bet leaves when it is settled, refunded or cancelled."""
+    blocked: bool = False
+
+    def open_in(self, round_id: str) -> tuple[Bet, ...]:
+        return tuple(bet for bet in self.bets if bet.round == round_id)
+
+    @property
+    def open_stakes(self) -> Amount:
+        return sum(bet.amount for bet in self.bets)
+
+
+State = Absent | Wallet

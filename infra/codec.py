@@ -1,0 +1,98 @@
+"""How events and states become stored text and come back, for as long as the log is kept.
+
+New fields of an event get defaults. A real change is a new `schema` number of its type here and an upcaster for the
+old one, keyed by (type, schema), that turns the stored JSON object into the new shape before it is decoded.
+"""
+
+from collections.abc import Callable
+from typing import Any, Union
+
+import msgspec
+
+from domain import house, refused
+from domain.game import Game
+from domain.games import GAMES
+from domain.wallet import evolve as wallet
+from domain.wallet.events import Event as WalletEvent
+from domain.wallet.state import State as WalletState
+
+SCHEMAS: dict[str, int] = {}
+"""Types of events whose shape has changed, with their number now. All others are 1."""
+
+UPCASTERS: dict[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""From (type, schema) to the next schema of that type."""
+
+STATE_SCHEMA = 1
+"""The shape of folded states in `streams`. Raise it when a state changes shape: older rows are folded anew."""
+
+_games: list[Any] = [game.events for game in GAMES.values()]
+_encoder = msgspec.json.Encoder()
+_events: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+    Union[(WalletEvent, house.Event, refused.CommandRefused, *_games)]
+)
+_states: dict[str, msgspec.json.Decoder[Any]] = {
+    "wallet": msgspec.json.Decoder(WalletState),
+    "house": msgspec.json.Decoder(house.House),
+    "refused": msgspec.json.Decoder(refused.Refusals),
+    **{name: msgspec.json.Decoder(game.states) for name, game in GAMES.items()},
+}
+
+
+def encode(value: Any) -> str:
+    """JSON text of an event, a state, an outcome."""
+    return _encoder.encode(value).decode()
+
+
+def type_of(event: Any) -> str:
+    """The event's wire name, as "wallet.BetStaked"."""
+    return type(event).__struct_config__.tag
+
+
+def schema_of(type_name: str) -> int:
+    return SCHEMAS.get(type_name, 1)
+
+
+def decode_event(type_name: str, schema: int, data: str) -> Any:
+    """The event, lifted from an older schema where needed. Raises ValidationError on what is no event of ours."""
+    if schema == SCHEMAS.get(type_name, 1):
+        return _events.decode(data)
+    fields = msgspec.json.decode(data, type=dict[str, Any])
+    for old in range(schema, schema_of(type_name)):
+        fields = UPCASTERS[type_name, old](fields)
+    return _events.decode(_encoder.encode(fields))
+
+
+def decode_state(decider: str, state: str) -> Any:
+    return _states[decider].decode(state)
+
+
+def initial(decider: str) -> Any:
+    """The state of a stream before its first event."""
+    match decider:
+        case "wallet":
+            return wallet.INITIAL
+        case "house":
+            return house.INITIAL
+        case "refused":
+            return refused.INITIAL
+        case _:
+            return GAMES[decider].initial
+
+
+def evolve(decider: str) -> Callable[[Any, Any], Any]:
+    match decider:
+        case "wallet":
+            return wallet.evolve
+        case "house":
+            return house.evolve
+        case "refused":
+            return lambda state, _event: state
+        case _:
+            game: Game[Any, Any, Any] = GAMES[decider]
+            return game.evolve
+
+
+def event_types() -> list[type]:
+    """Every type of event that the log may hold, for the tests that keep them decodable."""
+    unions: list[Any] = [WalletEvent, house.Event, refused.CommandRefused, *_games]
+    return [kind for union in unions for kind in getattr(union, "__args__", (union,))]

@@ -1,0 +1,156 @@
+"""The log as it is stored: what an event's row is, how rows are chained, and how they are read, by position.
+
+Long reads go in pages of short statements: one old snapshot keeps dead versions of the `logs` row and slows every
+flush. Positions are dense, so whoever reads may insist that the next is exactly one higher.
+"""
+
+import hashlib
+import struct
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+from msgspec import Struct
+
+from domain.game import Micros
+from infra import codec
+from infra.postgres import Pool
+from infra.sql import queries
+
+SQL = queries("eventlog")
+PAGE = 5_000
+_LENGTH = struct.Struct(">I")
+_NUMBER = struct.Struct(">q")
+
+
+class EventRow(Struct, frozen=True):
+    """An event with its place, as stored. `data` is the JSON text exactly as it was hashed."""
+
+    position: int
+    stream: str
+    version: int
+    type: str
+    schema: int
+    round: str | None
+    command: str | None
+    actor: str
+    role: str
+    at: Micros
+    data: str
+    hash: bytes
+
+    @property
+    def event(self) -> Any:
+        return codec.decode_event(self.type, self.schema, self.data)
+
+
+class Tip(Struct, frozen=True):
+    """Where an operator's log stands."""
+
+    epoch: int
+    position: int
+    hash: bytes
+    at: Micros
+    system: str
+
+
+class LogTorn(Exception):
+    """The log has a gap or a link that does not fit: proof of tampering or of a broken restore."""
+
+
+def genesis(operator: str, epoch: int) -> bytes:
+    """What the first event of a log links to."""
+    return hashlib.sha256(_field("croupier-log-1") + _field(operator) + _NUMBER.pack(epoch)).digest()
+
+
+def link(before: bytes, row: EventRow) -> bytes:
+    """SHA-256 of the hash before and of the event in canonical form.
+
+    The form: one version byte (1); the hash before (32 bytes); then position, version, schema and `at` as 8 bytes
+    big-endian each; then stream, type, round, command, actor, role and data, each as byte 0 for null, or byte 1, the
+    length of its UTF-8 in 4 bytes big-endian, and the UTF-8 itself. `at` is microseconds since 1970 UTC.
+    """
+    return hashlib.sha256(
+        b"\x01"
+        + before
+        + _NUMBER.pack(row.position)
+        + _NUMBER.pack(row.version)
+        + _NUMBER.pack(row.schema)
+        + _NUMBER.pack(row.at)
+        + _field(row.stream)
+        + _field(row.type)
+        + _field(row.round)
+        + _field(row.command)
+        + _field(row.actor)
+        + _field(row.role)
+        + _field(row.data)
+    ).digest()
+
+
+def _field(text: str | None) -> bytes:
+    if text is None:
+        return b"\x00"
+    encoded = text.encode()
+    return b"\x01" + _LENGTH.pack(len(encoded)) + encoded
+
+
+def row_of(record: asyncpg.Record) -> EventRow:
+    return EventRow(*record)
+
+
+async def tip(pool: Pool, operator: str) -> Tip | None:
+    record = await pool.fetchrow(SQL["tip"], operator)
+    return Tip(*record) if record else None
+
+
+async def operators(pool: Pool) -> list[str]:
+    return [record[0] for record in await pool.fetch(SQL["operators"])]
+
+
+async def after(pool: Pool, operator: str, position: int, limit: int = PAGE) -> list[EventRow]:
+    """At most `limit` events after `position`. Raises LogTorn where a position is missing."""
+    rows = [row_of(record) for record in await pool.fetch(SQL["events_after"], operator, position, limit)]
+    for expected, row in enumerate(rows, start=position + 1):
+        if row.position != expected:
+            raise LogTorn(f"{operator}: position {expected} is missing from the log")
+    return rows
+
+
+async def of_round(pool: Pool, operator: str, round_id: str) -> AsyncIterator[EventRow]:
+    """All events of a round in order, paged."""
+    position = 0
+    while rows := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
+        for record in rows:
+            yield row_of(record)
+        position = rows[-1]["position"]
+
+
+async def of_stream(pool: Pool, operator: str, stream: str, version: int = 0) -> AsyncIterator[EventRow]:
+    """One stream's events after `version`, in order, paged."""
+    while rows := await pool.fetch(SQL["events_of_stream"], operator, stream, version, PAGE):
+        for record in rows:
+            yield row_of(record)
+        version = rows[-1]["version"]
+
+
+async def verify(pool: Pool, operator: str) -> Tip:
+    """Walk the whole chain and return the tip it gives. Raises LogTorn at the first gap or link that does not fit.
+
+    The first event of a log links to its genesis of epoch 1; later epochs go on from the event before.
+    """
+    stored = await tip(pool, operator)
+    if stored is None:
+        raise LogTorn(f"{operator}: there is no log of this operator")
+    position, before = 0, genesis(operator, 1)
+    while position < stored.position:
+        rows = await after(pool, operator, position, min(PAGE, stored.position - position))
+        if not rows:
+            raise LogTorn(f"{operator}: the head says {stored.position}, the events end at {position}")
+        for row in rows:
+            if link(before, row) != row.hash:
+                raise LogTorn(f"{operator}: event {row.position} does not fit the chain")
+            before = row.hash
+        position = rows[-1].position
+    if before != stored.hash:
+        raise LogTorn(f"{operator}: the chain ends in another hash than the head of the log holds")
+    return stored

@@ -1,0 +1,103 @@
+"""Connections to Postgres, and its migrations: plain SQL files, forward only, each applied once and never changed.
+
+Moments travel as whole microseconds UTC (domain.game.Micros), never as floats or local times.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from infra.sql import HERE
+
+SERVICE_ROLE = "croupier_service"
+LOGIN = "croupier"
+_Y2K = 946_684_800_000_000
+_MIGRATING = 0x0C0001
+
+Connection = asyncpg.Connection[asyncpg.Record]
+Pool = asyncpg.Pool[asyncpg.Record]
+
+
+async def prepare_types(connection: Connection) -> None:
+    """Make timestamptz travel as Micros, both ways."""
+    await connection.set_type_codec(
+        "timestamptz",
+        schema="pg_catalog",
+        encoder=lambda micros: (micros - _Y2K,),
+        decoder=lambda pair: pair[0] + _Y2K,
+        format="tuple",
+    )
+
+
+async def connect(dsn: str, *, name: str, cached: int = 100, **settings: str) -> Connection:
+    """One connection of its own. `cached=0` keeps asyncpg from forgetting prepared statements after some minutes."""
+    connection = await asyncpg.connect(
+        dsn,
+        server_settings={"application_name": f"croupier {name}", **settings},
+        max_cached_statement_lifetime=300 if cached else 0,
+    )
+    await prepare_types(connection)
+    return connection
+
+
+async def pool(dsn: str, *, name: str, size: int = 4) -> Pool:
+    """Connections for reading. A read that takes over 30 s is ended: an old snapshot slows every flush of the log."""
+    made = await asyncpg.create_pool(
+        dsn,
+        min_size=0,
+        max_size=size,
+        init=prepare_types,
+        server_settings={"application_name": f"croupier {name}", "statement_timeout": "30s"},
+    )
+    assert made is not None
+    return made
+
+
+@asynccontextmanager
+async def connected(dsn: str, *, name: str) -> AsyncIterator[Connection]:
+    connection = await connect(dsn, name=name)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def migrate(dsn: str) -> list[str]:
+    """Bring the schema up to date as its owner; returns the names of what was applied now.
+
+    Safe to run from several processes at once. Raises RuntimeError when a file that was applied has been changed.
+    """
+    async with connected(dsn, name="migrate") as connection, connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock($1)", _MIGRATING)
+        await connection.execute("create table if not exists migrations (name text primary key, digest text not null)")
+        applied = dict(await connection.fetch("select name, digest from migrations"))
+        fresh: list[str] = []
+        for path in sorted((HERE / "schema").glob("*.sql")):
+            text = path.read_text()
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            if path.name not in applied:
+                await connection.execute(text)
+                await connection.execute("insert into migrations values ($1, $2)", path.name, digest)
+                fresh.append(path.name)
+            elif applied[path.name] != digest:
+                raise RuntimeError(f"{path.name} was applied and then changed; write a new migration instead")
+        await connection.execute(f"grant select on migrations to {SERVICE_ROLE}")
+        return fresh
+
+
+async def make_service_login(dsn: str) -> str:
+    """On a private server without passwords: a login with the service's rights only. Returns its DSN."""
+    async with connected(dsn, name="migrate") as connection:
+        if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", LOGIN):
+            await connection.execute(f"create role {LOGIN} login in role {SERVICE_ROLE}")
+    return as_login(dsn, LOGIN)
+
+
+def as_login(dsn: str, login: str) -> str:
+    """The same server and database for another login (no password: private servers trust their socket)."""
+    parts = urlsplit(dsn)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{login}@{host}"))

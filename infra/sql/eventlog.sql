@@ -1,0 +1,48 @@
+-- events_after: a page of the log, by position; the order is the order of commits and there are no gaps
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and position > $2 order by position limit $3
+
+-- events_of_round: all that happened in a round: the table's events and its bettors' money, in order
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and round = $2 and position > $3 order by position limit $4
+
+-- events_of_stream: one stream from a version on
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and stream = $2 and version > $3 order by version limit $4
+
+-- events_between: what one command appended, for the answer to its repetition
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and position between $2 and $3 order by position
+
+-- tip: where the log stands
+select epoch, position, hash, at, system from logs where operator = $1
+
+-- operators: whose logs there are
+select operator from logs order by operator
+
+-- hash_at: the chain's link at a position
+select hash from events where operator = $1 and position = $2
+
+-- system: which database this is: another identifier or timeline than stored means a restored log
+select (select system_identifier from pg_control_system())::text || '/' || (select timeline_id from pg_control_checkpoint())::text
+
+-- stream: one stream as folded
+select decider, version, position, state, state_schema, balance, due from streams where operator = $1 and stream = $2
+
+-- streams_like: all streams of a kind by prefix, paged by name
+select stream, decider, version, position, state, state_schema, balance, due from streams
+where operator = $1 and stream > $2 and stream < $3 order by stream limit $4
+
+-- command: what became of a command
+select fingerprint, body, received, decided, outcome, first, last from commands
+where operator = $1 and actor = $2 and key = $3
+
+-- bettors_of_round: wallets with a stake in the round, below the position of its close, paged by position
+select distinct on (stream) stream from events
+where operator = $1 and round = $2 and type = 'wallet.BetStaked'
+
+-- due: streams whose deadline has passed by the database's clock, the longest overdue first
+select stream, due from streams where operator = $1 and due <= clock_timestamp() order by due limit $2
+
+-- next_due: seconds until the next deadline, to sleep no longer than that
+select extract(epoch from min(due) - clock_timestamp())::float8 from streams where operator = $1 and due is not null

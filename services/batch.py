@@ -1,0 +1,323 @@
+"""One batch of commands: decided one after the other in memory, and turned into the rows of one append."""
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Stream, Submission
+from domain.errors import Fact, Rejected
+from domain.game import Micros, Role, RoundTotals
+from domain.games import GAMES
+from domain.wallet.state import Wallet
+from infra import codec, eventlog
+from infra.eventlog import EventRow
+from infra.vault import Vault
+
+
+class Appended(Struct, frozen=True):
+    """An event as it stands in the log now."""
+
+    position: int
+    stream: str
+    event: Any
+
+
+class Accepted(Struct, frozen=True):
+    """The command was decided. `first` and `last` bound its events in the log; both None if it gave none."""
+
+    first: int | None
+    last: int | None
+    events: tuple[Appended, ...]
+    at: Micros
+    fenced: bool = False
+    repeated: bool = False
+
+
+class Refused(Struct, frozen=True):
+    """A rule refused the command; nothing happened but, for a money command, the record of its refusal."""
+
+    rule: str
+    facts: dict[str, Fact]
+    repeated: bool = False
+
+
+class KeyReused(Struct, frozen=True):
+    """The idempotency key was used before for another command."""
+
+
+Answer = Accepted | Refused | KeyReused
+
+FENCED = Refused("Fenced", {})
+"""The answer to a command whose key was fenced before it came."""
+
+
+class StoredAccepted(Struct, frozen=True, tag="accepted"):
+    fenced: bool = False
+
+
+class StoredRefused(Struct, frozen=True, tag="refused"):
+    rule: str
+    facts: dict[str, Fact]
+
+
+class StoredFence(Struct, frozen=True, tag="fenced"):
+    """No command came yet under this key, and none may any more."""
+
+
+Stored = StoredAccepted | StoredRefused | StoredFence
+"""The outcome as the `commands` table keeps it."""
+
+
+class Earlier(Struct, frozen=True):
+    """What was decided before under a key."""
+
+    fingerprint: bytes
+    outcome: Stored
+    first: int | None
+    last: int | None
+    at: Micros
+
+
+class Entry(Struct, frozen=True):
+    """A command in the queue."""
+
+    submission: Submission
+    fingerprint: bytes
+    received: Micros
+
+
+class MissingTotals(Exception):
+    def __init__(self, round_id: str) -> None:
+        super().__init__(round_id)
+        self.round = round_id
+
+
+class MissingAnswer(Exception):
+    def __init__(self, actor: str, key: str) -> None:
+        super().__init__(actor, key)
+        self.name = (actor, key)
+
+
+class NotYet(Exception):
+    """The command needs the sums of a round that this very batch changes: it waits for the next batch."""
+
+
+class _CommandRow(Struct, frozen=True):
+    entry: Entry | None
+    actor: str
+    key: str
+    outcome: Stored
+    first: int | None = None
+    last: int | None = None
+
+
+class Batch:
+    """Decides entries in order of arrival. `rows` and `arguments` are what is to be appended."""
+
+    def __init__(self, operator: str, position: int, tip: bytes, now: Micros, vault: Vault) -> None:
+        self.operator = operator
+        self.now = now
+        self.position = position
+        self.tip = tip
+        self.streams: dict[str, Stream] = {}
+        self.totals: dict[str, RoundTotals] = {}
+        self.earlier: dict[tuple[str, str], Earlier | None] = {}
+        self.rows: list[EventRow] = []
+        self._commands: list[_CommandRow] = []
+        self._answers: dict[tuple[str, str], Answer] = {}
+        self._rounds: set[str] = set()
+        self._decider = Decider(
+            self.streams,
+            now,
+            seal=lambda round_id: vault.seal(operator, round_id),
+            open_seed=lambda round_id, seed: vault.open(operator, round_id, seed),
+            totals=self._totals_of,
+            decided=self._was_decided,
+        )
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.rows or self._commands)
+
+    def decide(self, entry: Entry) -> Answer | Earlier | Rejected:
+        """Decide one command. An `Earlier` answer is to be completed with its events; a `Rejected` by `refuse`.
+
+        Raises what the decider raises: Missing, MissingTotals, MissingAnswer or NotYet mean load and decide again (or
+        later); anything else is this command's own failure and leaves the batch as it was.
+        """
+        submission = entry.submission
+        name = (submission.actor, submission.key)
+        if submission.key:
+            known = self._known(name, entry.fingerprint)
+            if known is not None:
+                return known
+        try:
+            decided = self._decider.decide(submission)
+        except Rejected as rejected:
+            if submission.key:
+                stored = StoredRefused(str(rejected.rule), rejected.facts)
+                self.earlier[name] = Earlier(entry.fingerprint, stored, None, None, self.now)
+                self._answers[name] = Refused(stored.rule, stored.facts)
+            return rejected
+        return self._accept(entry, decided)
+
+    def refuse(self, entry: Entry, rejected: Rejected) -> Refused:
+        """Answer a refusal, and put it on record if it is a money command. Raises Missing for the record's stream."""
+        submission, answer = entry.submission, Refused(str(rejected.rule), rejected.facts)
+        first = None
+        if self._is_on_record(submission):
+            first = self._record(submission, self._decider.refuse(submission, rejected))[0].position
+        self._remember(entry, answer, StoredRefused(answer.rule, answer.facts), first, first)
+        return answer
+
+    def _known(self, name: tuple[str, str], fingerprint: bytes) -> Answer | Earlier | None:
+        earlier = self.earlier.get(name)
+        if earlier is None:
+            return None
+        if isinstance(earlier.outcome, StoredFence):
+            return FENCED
+        if earlier.fingerprint != fingerprint:
+            return KeyReused()
+        answer = self._answers.get(name)
+        return replace(answer, repeated=True) if isinstance(answer, Accepted | Refused) else earlier
+
+    def _accept(self, entry: Entry, decided: Decided) -> Accepted:
+        submission = entry.submission
+        appended = self._record(submission, decided)
+        for key in decided.fences:
+            self._fence(submission.actor, key)
+        first, last = (appended[0].position, appended[-1].position) if appended else (None, None)
+        answer = Accepted(first, last, appended, self.now, fenced=bool(decided.fences))
+        self._remember(entry, answer, StoredAccepted(answer.fenced), first, last)
+        return answer
+
+    def _record(self, submission: Submission, decided: Decided) -> tuple[Appended, ...]:
+        return tuple(self._append(submission, recorded) for recorded in decided.events)
+
+    def _append(self, submission: Submission, recorded: Recorded) -> Appended:
+        event = recorded.event
+        type_name = codec.type_of(event)
+        self.position += 1
+        row = EventRow(
+            self.position,
+            recorded.stream,
+            recorded.version,
+            type_name,
+            codec.schema_of(type_name),
+            recorded.round,
+            submission.key or None,
+            submission.actor,
+            submission.role.value,
+            self.now,
+            codec.encode(event),
+            b"",
+        )
+        self.tip = eventlog.link(self.tip, row)
+        self.rows.append(replace(row, hash=self.tip))
+        if recorded.round is not None:
+            self._rounds.add(recorded.round)
+        return Appended(self.position, recorded.stream, event)
+
+    def _remember(self, entry: Entry, answer: Answer, outcome: Stored, first: int | None, last: int | None) -> None:
+        submission = entry.submission
+        if not submission.key:
+            return
+        name = (submission.actor, submission.key)
+        self._commands.append(_CommandRow(entry, *name, outcome, first, last))
+        self.earlier[name] = Earlier(entry.fingerprint, outcome, first, last, self.now)
+        self._answers[name] = answer
+
+    def _fence(self, actor: str, key: str) -> None:
+        if self.earlier.get((actor, key)) is None:
+            self._commands.append(_CommandRow(None, actor, key, StoredFence()))
+            self.earlier[actor, key] = Earlier(b"", StoredFence(), None, None, self.now)
+
+    def _is_on_record(self, submission: Submission) -> bool:
+        """Refusals of what a player asks, and of money an operator moves, are kept; strangers leave no trace."""
+        if submission.stream.startswith(WALLET):
+            return self._decider.stream(submission.stream).version > 0
+        if submission.role is not Role.PLAYER or not submission.stream.startswith(TABLE):
+            return False
+        return self._decider.stream(WALLET + submission.actor).version > 0
+
+    def _totals_of(self, round_id: str) -> RoundTotals:
+        if round_id in self._rounds:
+            raise NotYet(round_id)
+        try:
+            return self.totals[round_id]
+        except KeyError:
+            raise MissingTotals(round_id) from None
+
+    def _was_decided(self, actor: str, key: str) -> bool:
+        if (actor, key) not in self.earlier:
+            raise MissingAnswer(actor, key)
+        earlier = self.earlier[actor, key]
+        return earlier is not None and not isinstance(earlier.outcome, StoredFence)
+
+    def arguments(self) -> list[Any]:
+        """The arguments of the `append` query, after the operator."""
+        rows, changed = self.rows, sorted(self._decider.changed)
+        last = {row.stream: row.position for row in rows}
+        streams = [self.streams[name] for name in changed]
+        commands = self._commands
+        return [
+            self.position,
+            self.tip,
+            self.now,
+            [row.position for row in rows],
+            [row.stream for row in rows],
+            [row.version for row in rows],
+            [row.type for row in rows],
+            [row.schema for row in rows],
+            [row.round for row in rows],
+            [row.command for row in rows],
+            [row.actor for row in rows],
+            [row.role for row in rows],
+            [row.data for row in rows],
+            [row.hash for row in rows],
+            codec.STATE_SCHEMA,
+            changed,
+            [stream.decider for stream in streams],
+            [stream.version for stream in streams],
+            [last[name] for name in changed],
+            [codec.encode(stream.state) for stream in streams],
+            [_balance(stream.state) for stream in streams],
+            [_due(stream) for stream in streams],
+            [row.actor for row in commands],
+            [row.key for row in commands],
+            [row.entry.fingerprint if row.entry else b"" for row in commands],
+            [row.entry.submission.text if row.entry else "" for row in commands],
+            [row.entry.received if row.entry else self.now for row in commands],
+            [codec.encode(row.outcome) for row in commands],
+            [row.first for row in commands],
+            [row.last for row in commands],
+        ]
+
+
+def streams_named(submission: Submission) -> set[str]:
+    """The streams that a command surely needs; others are loaded when a decision asks for them."""
+    names = {submission.stream}
+    if submission.stream.startswith(TABLE) and submission.role is Role.PLAYER:
+        names.add(WALLET + submission.actor)
+    round_id = getattr(submission.command, "round", None)
+    if submission.stream.startswith(WALLET) and round_id:
+        names.add(TABLE + round_id.rpartition(".")[0])
+    return names
+
+
+def fresh(stream: str) -> Stream:
+    """A stream that is not there yet."""
+    for prefix, decider in ((WALLET, "wallet"), (REFUSED, "refused")):
+        if stream.startswith(prefix):
+            return Stream(decider, 0, codec.initial(decider))
+    return Stream("", 0, None) if stream.startswith(TABLE) else Stream("house", 0, codec.initial("house"))
+
+
+def _balance(state: Any) -> int:
+    return state.cash if isinstance(state, Wallet) else 0
+
+
+def _due(stream: Stream) -> Micros | None:
+    game = GAMES.get(stream.decider)
+    return game.deadline(stream.state) if game else None
