@@ -79,6 +79,8 @@ class Key(Struct, frozen=True):
 class House(Struct, frozen=True, tag="House"):
     name: str = ""
     keys: tuple[Key, ...] = ()
+    epoch: int = 1
+    """The last epoch of the log that every table was resumed in."""
 
     def key(self, key_id: str) -> Key | None:
         return next((key for key in self.keys if key.id == key_id), None)
@@ -103,7 +105,7 @@ def decide(house: House, command: Command) -> tuple[Event, ...]:
                 raise Rejected(Rule.UnknownKey, key=command.id)
             return () if key.revoked else (KeyRevoked(command.id),)
         case ResumeLog():
-            return (LogResumed(command.epoch, command.reason),)
+            return (LogResumed(command.epoch, command.reason),) if command.epoch > house.epoch else ()
         case never:
             assert_never(never)
 
@@ -118,6 +120,6 @@ def evolve(house: House, event: Event) -> House:
             revoked = (replace(key, revoked=True) if key.id == event.id else key for key in house.keys)
             return replace(house, keys=tuple(revoked))
         case LogResumed():
-            return house
+            return replace(house, epoch=event.epoch)
         case never:
             assert_never(never)

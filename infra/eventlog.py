@@ -19,6 +19,9 @@ from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
+DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+"""What a read may raise while the database is away or coming back."""
+
 _LENGTH = struct.Struct(">I")
 _NUMBER = struct.Struct(">q")
 

@@ -6,7 +6,7 @@
 from typing import assert_never
 
 from domain.errors import Rejected
-from domain.money import AMOUNT_MAX, Amount, BuyIn, CashOut, Refund, Settle, Stake, Unstake
+from domain.money import AMOUNT_MAX, Amount, BuyIn, CashOut, Refund, Settle, Stake, Transfer, Unstake
 from domain.wallet import commands, events
 from domain.wallet.rules import OPEN_WAGERS_MAX, Rule
 from domain.wallet.state import Absent, State, Wallet
@@ -16,45 +16,55 @@ Events = tuple[events.Event, ...]
 
 def decide(state: State, asked: commands.Asked) -> Events:
     """The events that `asked` gives; none if it has nothing left to do. Raises Rejected."""
-    match state, asked:
-        case _, commands.OpenWallet():
-            return _open(state, asked)
-        case Absent(), _:
-            raise Rejected(Rule.UnknownPlayer)
-        case Wallet(), Stake():
-            return _stake(state, asked)
-        case Wallet(), Settle():
-            return _settle(state, asked)
-        case Wallet(), Refund():
-            return _refund(state, asked)
-        case Wallet(), Unstake():
-            return _unstake(state, asked)
-        case Wallet(), BuyIn():
-            return _buy_in(state, asked)
-        case Wallet(), CashOut():
-            return _cash_out(state, asked)
-        case Wallet(), commands.Deposit():
-            return _deposit(state, asked)
-        case Wallet(), commands.Withdraw():
-            return _withdraw(state, asked)
-        case Wallet(), commands.Adjust():
-            return _adjust(state, asked)
-        case Wallet(), commands.Block():
-            return () if state.blocked else (events.Blocked(asked.reason),)
-        case Wallet(), commands.Unblock():
-            return (events.Unblocked(asked.reason),) if state.blocked else ()
+    if isinstance(state, Absent):
+        if isinstance(asked, commands.OpenWallet):
+            return (events.Opened(asked.currency),)
+        raise Rejected(Rule.UnknownPlayer)
+    if isinstance(asked, Transfer):
+        return _transfer(state, asked)
+    return _operator(state, asked)
+
+
+def _transfer(wallet: Wallet, transfer: Transfer) -> Events:
+    match transfer:
+        case Stake():
+            return _stake(wallet, transfer)
+        case Settle():
+            return _settle(wallet, transfer)
+        case Refund():
+            return _refund(wallet, transfer)
+        case Unstake():
+            return _unstake(wallet, transfer)
+        case BuyIn():
+            return _buy_in(wallet, transfer)
+        case CashOut():
+            return _cash_out(wallet, transfer)
         case never:
             assert_never(never)
 
 
-def _open(state: State, command: commands.OpenWallet) -> Events:
-    match state:
-        case Absent():
-            return (events.Opened(command.currency),)
-        case Wallet(currency=currency) if currency == command.currency:
-            return ()
-        case Wallet(currency=currency):
-            raise Rejected(Rule.PlayerExists, currency=currency)
+def _operator(wallet: Wallet, command: commands.Command) -> Events:
+    match command:
+        case commands.Deposit():
+            return _deposit(wallet, command)
+        case commands.Withdraw():
+            return _withdraw(wallet, command)
+        case commands.Adjust():
+            return _adjust(wallet, command)
+        case commands.Block():
+            return () if wallet.blocked else (events.Blocked(command.reason),)
+        case commands.Unblock():
+            return (events.Unblocked(command.reason),) if wallet.blocked else ()
+        case commands.OpenWallet():
+            return _open_again(wallet, command)
+        case never:
+            assert_never(never)
+
+
+def _open_again(wallet: Wallet, command: commands.OpenWallet) -> Events:
+    if wallet.currency != command.currency:
+        raise Rejected(Rule.PlayerExists, currency=wallet.currency)
+    return ()
 
 
 def _stake(wallet: Wallet, stake: Stake) -> Events:

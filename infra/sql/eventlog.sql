@@ -37,12 +37,12 @@ where operator = $1 and stream > $2 and stream < $3 order by stream limit $4
 select fingerprint, body, received, decided, outcome, first, last from commands
 where operator = $1 and actor = $2 and key = $3
 
--- bettors_of_round: wallets with a stake in the round, below the position of its close, paged by position
-select distinct on (stream) stream from events
-where operator = $1 and round = $2 and type = 'wallet.BetStaked'
+-- bettors_of_round: the bets of a round, in pages by position; a wallet may come more than once
+select position, stream from events
+where operator = $1 and round = $2 and type = 'wallet.BetStaked' and position > $3 order by position limit $4
 
--- due: streams whose deadline has passed by the database's clock, the longest overdue first
-select stream, due from streams where operator = $1 and due <= clock_timestamp() order by due limit $2
+-- due: tables whose deadline has passed by the database's clock, the longest overdue first
+select stream, decider, state from streams where operator = $1 and due <= clock_timestamp() order by due limit $2
 
--- next_due: seconds until the next deadline, to sleep no longer than that
-select extract(epoch from min(due) - clock_timestamp())::float8 from streams where operator = $1 and due is not null
+-- next_due: microseconds until the next deadline of any operator's table, to sleep no longer than that
+select (extract(epoch from min(due) - clock_timestamp()) * 1000000)::bigint from streams where due is not null

@@ -1,0 +1,99 @@
+"""Timers: when a table's deadline has passed, tell it so. Deadlines are data in the state, indexed in `streams.due`.
+
+A `TimeOut` is safe to send early or twice, so timers keep nothing: after any crash they read what is due and go on.
+A round with a final outcome is due at once; its bettors are then settled.
+"""
+
+import asyncio
+from typing import Any
+
+import structlog
+
+from domain.decider import MarkFaulted, Submission
+from domain.game import Role, TimeOut
+from domain.games import GAMES
+from infra import codec, eventlog
+from infra.eventlog import SQL
+from infra.postgres import Pool
+from services.executor import Busy, Executor, Unavailable
+from services.settlement import PLATFORM, settle_round
+
+LOOK_EVERY_S = 0.2
+"""How often to look for new deadlines; a known one is met when it comes."""
+
+FAILURES_MAX = 3
+DUE_MAX = 200
+
+log: Any = structlog.get_logger()
+
+
+class Timers:
+    """Watches every operator's tables. Each due table has a task of its own: none waits for another."""
+
+    def __init__(self, executor: Executor, pool: Pool) -> None:
+        self._executor = executor
+        self._pool = pool
+        self._at_work: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._failures: dict[tuple[str, str], int] = {}
+
+    async def run(self) -> None:
+        """Look for due tables for ever, or until cancelled."""
+        try:
+            while True:
+                try:
+                    await self.look()
+                    await asyncio.sleep(await self._pause())
+                except eventlog.DATABASE_ERRORS as problem:
+                    log.warning("timers cannot read what is due", problem=repr(problem))
+                    await asyncio.sleep(1)
+        finally:
+            for task in self._at_work.values():
+                task.cancel()
+
+    async def look(self) -> None:
+        """Start the work of every table that is due and not at work already."""
+        for operator in await eventlog.operators(self._pool):
+            for row in await self._pool.fetch(SQL["due"], operator, DUE_MAX):
+                name = (operator, row["stream"])
+                if name not in self._at_work:
+                    task = asyncio.create_task(self._serve(operator, row["stream"], row["decider"], row["state"]))
+                    self._at_work[name] = task
+                    task.add_done_callback(lambda _, name=name: self._at_work.pop(name))
+
+    async def _pause(self) -> float:
+        micros = await self._pool.fetchval(SQL["next_due"])
+        if micros is None or micros <= 0:
+            return LOOK_EVERY_S / 4 if self._at_work else LOOK_EVERY_S
+        return min(LOOK_EVERY_S, micros / 1_000_000 + 0.001)
+
+    async def _serve(self, operator: str, stream: str, decider: str, state: str) -> None:
+        """Submit what is due at one table. Failures are counted by table: after three the table is put to rest."""
+        name = (operator, stream)
+        try:
+            await self._submit(operator, stream, decider, state)
+            self._failures.pop(name, None)
+        except (Busy, Unavailable) as problem:
+            log.warning("the log cannot be written now", operator=operator, problem=repr(problem))
+            await asyncio.sleep(1)
+        except Exception as problem:  # noqa: BLE001 - any bug of one table must leave the others running
+            failures = self._failures[name] = self._failures.get(name, 0) + 1
+            log.error(
+                "a table's clock failed", operator=operator, stream=stream, failures=failures, problem=repr(problem)
+            )
+            if failures >= FAILURES_MAX:
+                await self._put_to_rest(operator, stream, repr(problem))
+            else:
+                await asyncio.sleep(2**failures / 4)
+
+    async def _submit(self, operator: str, stream: str, decider: str, state: str) -> None:
+        outcome = GAMES[decider].result(codec.decode_state(decider, state))
+        if outcome is not None:
+            await settle_round(self._executor, self._pool, operator, outcome.round)
+        else:
+            await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, stream, TimeOut()))
+
+    async def _put_to_rest(self, operator: str, stream: str, problem: str) -> None:
+        log.error("table faulted: a supervisor must resume or cancel", operator=operator, stream=stream, alarm=True)
+        fault = MarkFaulted(f"its clock failed {FAILURES_MAX} times")
+        await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
+        self._failures.pop((operator, stream), None)
