@@ -19,30 +19,25 @@ class SettingsError(Exception):
     """The environment lacks something or holds something unusable; the message says what to set."""
 
 
-class VaultKey(msgspec.Struct, frozen=True):
-    """One AES-256 key of the vault, under the id that sealed decks name."""
-
-    id: str
-    key: bytes
-
-    def __repr__(self) -> str:
-        return f"VaultKey(id={self.id!r})"
-
-
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     postgres: str
     redis: str
     secret: bytes
     """Keys the HMACs of command fingerprints and player tokens."""
-    vault_keys: tuple[VaultKey, ...] = ()
-    """The first seals, all open; none means that this process may do neither (DESIGN 7)."""
+    vault_keys: dict[str, bytes] = {}
+    """By id; the first seals, all open; none means that this process may do neither (DESIGN 7)."""
     host: str = "127.0.0.1"
     port: int = 8080
     log_format: LogFormat = "auto"
     log_level: LogLevel = "info"
 
-    def __repr__(self) -> str:  # DSNs carry passwords
-        return f"Settings(host={self.host!r}, port={self.port}, vault_keys={[key.id for key in self.vault_keys]})"
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """What may be shown: no secret, no key, no DSN with its password. Pretty tracebacks ask for it too."""
+        shown = [(name, getattr(self, name)) for name in ("host", "port", "log_format", "log_level")]
+        return [*shown, ("vault_keys", list(self.vault_keys))]
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
@@ -90,8 +85,8 @@ def _secret(text: str) -> bytes:
     return secret
 
 
-def _vault_keys(text: str) -> tuple[VaultKey, ...]:
-    keys: list[VaultKey] = []
+def _vault_keys(text: str) -> dict[str, bytes]:
+    keys: dict[str, bytes] = {}
     for entry in text.split(","):
         name, colon, encoded = entry.strip().partition(":")
         if not (name and colon):
@@ -99,10 +94,10 @@ def _vault_keys(text: str) -> tuple[VaultKey, ...]:
         key = _base64(encoded)
         if len(key) != 32:
             raise ValueError(f"key {name!r} holds {len(key)} bytes instead of 32")
-        keys.append(VaultKey(name, key))
-    if len({key.id for key in keys}) < len(keys):
-        raise ValueError("uses one id twice")
-    return tuple(keys)
+        if name in keys:
+            raise ValueError(f"uses the id {name!r} twice")
+        keys[name] = key
+    return keys
 
 
 def _port(text: str) -> int:
