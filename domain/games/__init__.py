@@ -1,1 +1,13 @@
 """The games, one line each. Nobody outside enters a game but by the name here."""
+
+from typing import Any
+
+from domain.game import Game
+from domain.games import teen_patti_2020
+
+GAMES: dict[str, Game[Any, Any, Any]] = {
+    game.name: game
+    for game in (
+        teen_patti_2020.GAME,
+    )
+}  # fmt: skip

@@ -1,0 +1,45 @@
+"""Teen Patti 20-20, house-banked: players bet on which of two three-card hands wins.
+
+Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with deck), evolve, views.
+"""
+
+from domain.game import Game, Role
+from domain.games.teen_patti_2020 import commands, events, views
+from domain.games.teen_patti_2020.decide import decide
+from domain.games.teen_patti_2020.evolve import evolve
+from domain.games.teen_patti_2020.pays import returns
+from domain.games.teen_patti_2020.rules import Config
+from domain.games.teen_patti_2020.state import INITIAL, State
+
+
+def _nothing(_: State | events.Event) -> int:
+    return 0  # bets lie in the players' wallets until they are settled; the house takes no rake
+
+
+GAME: Game[State, events.Event, commands.Command] = Game(
+    name="teen_patti_2020",
+    title="Teen Patti 20-20",
+    commands={
+        Role.PLAYER: commands.Player,
+        Role.STUDIO: commands.Studio,
+        Role.SUPERVISOR: commands.Supervisor,
+        Role.OPERATOR: commands.Operator,
+        Role.CLOCK: commands.Clock,
+    },
+    config=Config,
+    events=events.Event,
+    states=State,
+    initial=INITIAL,
+    decide=decide,
+    evolve=evolve,
+    returns=returns,
+    holdings=_nothing,
+    rake=_nothing,
+    view=views.view,
+    public=views.public,
+    about=views.about,
+    deadline=views.deadline,
+    round=views.round_id,
+    result=views.result,
+    reveals=views.reveals,
+)
