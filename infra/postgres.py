@@ -6,6 +6,7 @@ Moments travel as whole microseconds UTC (domain.game.Micros), never as floats o
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -17,8 +18,8 @@ LOGIN = "croupier"
 _Y2K = 946_684_800_000_000
 _MIGRATING = 0x0C0001
 
-Connection = asyncpg.Connection[asyncpg.Record]
-Pool = asyncpg.Pool[asyncpg.Record]
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
 
 async def prepare_types(connection: Connection) -> None:

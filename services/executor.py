@@ -73,6 +73,7 @@ class NewerSchema(Exception):
 LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
@@ -221,11 +222,18 @@ class _Session:
             lock_timeout=str(LOCK_TIMEOUT_MS),
         )
         session = cls(connection, dsn)
+        try:
+            await session._prepare()
+        except BaseException:
+            connection.terminate()
+            raise
+        return session
+
+    async def _prepare(self) -> None:
         for page, names in ((SQL, ("lock", "load", "answers", "totals", "append")), (LOG_SQL, _READS)):
             for name in names:
-                session._prepared[name] = await connection.prepare(page[name])
-        await connection.execute("select")  # a prepare leaves the session active until the next execute
-        return session
+                self._prepared[name] = await self.connection.prepare(page[name])
+        await self.connection.execute("select")  # a prepare leaves the session active until the next execute
 
     async def close(self) -> None:
         with suppress(*LOST):

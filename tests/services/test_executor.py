@@ -1,0 +1,252 @@
+"""The executor on a real Postgres: keys, refusals, order, atomicity, sick processes."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import asyncpg
+import pytest
+
+from domain import house
+from domain.decider import HOUSE, Fence, Submission
+from domain.game import Role
+from domain.wallet import commands
+from infra import eventlog, postgres
+from infra.vault import Vault
+from services import executor as executor_module
+from services.batch import Accepted, KeyReused, Refused
+from services.executor import Busy, Executor, UnknownOperator
+from services.operators import open_operator
+
+
+@pytest.fixture
+async def dsn(database: str) -> str:
+    """The database as the service sees it: a login that may only insert into the log."""
+    return await postgres.make_service_login(database)
+
+
+@pytest.fixture
+async def pool(dsn: str) -> AsyncGenerator[postgres.Pool]:
+    pool = await postgres.pool(dsn, name="test")
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+async def executor(dsn: str, pool: postgres.Pool) -> AsyncGenerator[Executor]:
+    executor = Executor(dsn, Vault({}))
+    assert await open_operator(executor, pool, "acme", "Acme Casino")
+    yield executor
+    await executor.close()
+
+
+def operator(player: str, command: object, key: str = "", text: str = "") -> Submission:
+    return Submission("acme", "ops", Role.OPERATOR, f"wallet:{player}", command, key, text=text)
+
+
+async def funded(executor: Executor, player: str, amount: int = 1_000) -> None:
+    await executor.submit(operator(player, commands.OpenWallet("EUR")))
+    await executor.submit(operator(player, commands.Deposit(amount, "EUR")))
+
+
+async def balance(pool: postgres.Pool, player: str) -> int:
+    row = await pool.fetchrow(eventlog.SQL["stream"], "acme", f"wallet:{player}")
+    return row["balance"]
+
+
+async def test_an_accepted_command_is_in_the_log_with_dense_positions_and_a_chain_that_verifies(executor, pool):
+    await funded(executor, "ann")
+    answer = await executor.submit(operator("ann", commands.Withdraw(400, "EUR", "w1"), "k1"), b"f")
+    assert isinstance(answer, Accepted)
+    assert (answer.first, answer.last) == (4, 4)
+    rows = await eventlog.after(pool, "acme", 0)
+    assert [row.type for row in rows] == [
+        "house.OperatorOpened",
+        "wallet.Opened",
+        "wallet.Deposited",
+        "wallet.Withdrawn",
+    ]
+    assert [row.position for row in rows] == [1, 2, 3, 4]
+    assert (await eventlog.verify(pool, "acme")).position == 4
+    assert await balance(pool, "ann") == 600
+
+
+async def test_the_same_key_fifty_times_at_once_acts_once(executor, pool):
+    await funded(executor, "ann")
+    deposit = operator("ann", commands.Deposit(7, "EUR"), "same")
+    answers = await asyncio.gather(*(executor.submit(deposit, b"print") for _ in range(50)))
+    assert [answer.repeated for answer in answers].count(False) == 1
+    assert {(answer.first, answer.events) for answer in answers} == {(answers[0].first, answers[0].events)}
+    assert await balance(pool, "ann") == 1_007
+    again = await executor.submit(deposit, b"print")
+    assert again.repeated
+    assert (again.first, again.events) == (answers[0].first, answers[0].events)
+
+
+async def test_a_key_with_another_body_is_no_command(executor, pool):
+    await funded(executor, "ann")
+    await executor.submit(operator("ann", commands.Deposit(7, "EUR"), "k"), b"one")
+    assert await executor.submit(operator("ann", commands.Deposit(8, "EUR"), "k"), b"two") == KeyReused()
+    assert await balance(pool, "ann") == 1_007
+
+
+async def test_a_refusal_is_remembered_even_when_it_could_be_accepted_later(executor, pool):
+    await funded(executor, "ann", 10)
+    withdraw = operator("ann", commands.Withdraw(100, "EUR"), "k", text='{"amount":100}')
+    first = await executor.submit(withdraw, b"f")
+    assert first == Refused("InsufficientFunds", {"balance": 10, "needed": 100})
+    await executor.submit(operator("ann", commands.Deposit(1_000, "EUR")))
+    again = await executor.submit(withdraw, b"f")
+    assert again == Refused("InsufficientFunds", {"balance": 10, "needed": 100}, repeated=True)
+
+
+async def test_a_refusal_twice_in_one_batch_stays_a_refusal(executor, pool):
+    await funded(executor, "ann", 10)
+    withdraw = operator("ann", commands.Withdraw(100, "EUR"), "k")
+    first, _, again = await asyncio.gather(
+        executor.submit(withdraw, b"f"),
+        executor.submit(operator("ann", commands.Deposit(1_000, "EUR"))),
+        executor.submit(withdraw, b"f"),
+    )
+    assert isinstance(first, Refused)
+    assert isinstance(again, Refused)
+    assert again.repeated
+    assert await balance(pool, "ann") == 1_010
+
+
+async def test_a_refused_money_command_is_on_record_and_a_strangers_is_not(executor, pool):
+    await funded(executor, "ann", 10)
+    await executor.submit(operator("ann", commands.Withdraw(100, "EUR"), "k", text="as it was sent"), b"f")
+    await executor.submit(operator("nobody", commands.Withdraw(100, "EUR"), "k2"), b"f")
+    rows = [row for row in await eventlog.after(pool, "acme", 0) if row.type == "refused.CommandRefused"]
+    assert [(row.stream, row.event.asked, row.event.rule) for row in rows] == [
+        ("refused:ann", "as it was sent", "InsufficientFunds")
+    ]
+
+
+async def test_two_withdrawals_of_80_from_100_leave_20(executor, pool):
+    await funded(executor, "ann", 100)
+    answers = await asyncio.gather(
+        *(executor.submit(operator("ann", commands.Withdraw(80, "EUR"), f"w{n}"), b"f") for n in range(2))
+    )
+    assert sorted(type(answer).__name__ for answer in answers) == ["Accepted", "Refused"]
+    assert await balance(pool, "ann") == 20
+
+
+async def test_a_fenced_key_never_acts(executor, pool):
+    await funded(executor, "ann")
+    fence = Submission("acme", "ops", Role.OPERATOR, "wallet:ann", Fence("late"))
+    assert (await executor.submit(fence)).fenced
+    assert (await executor.submit(fence)).fenced
+    late = await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "late"), b"f")
+    assert late == Refused("Fenced", {})
+    assert await balance(pool, "ann") == 1_000
+
+
+async def test_what_was_decided_cannot_be_fenced(executor):
+    await funded(executor, "ann")
+    await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "k"), b"f")
+    answer = await executor.submit(Submission("acme", "ops", Role.OPERATOR, "wallet:ann", Fence("k")))
+    assert answer == Refused("AlreadyDecided", {"key": "k"})
+
+
+async def test_a_failing_decision_touches_only_its_own_command(executor, pool):
+    await funded(executor, "ann")
+    results = await asyncio.gather(
+        executor.submit(operator("ann", commands.Deposit(1, "EUR"))),
+        executor.submit(operator("ann", object())),
+        executor.submit(operator("ann", commands.Deposit(2, "EUR"))),
+        return_exceptions=True,
+    )
+    assert isinstance(results[1], Exception)
+    assert await balance(pool, "ann") == 1_003
+
+
+async def test_a_row_that_the_database_cannot_take_is_split_from_its_batch(executor, pool):
+    await funded(executor, "ann")
+    bad = operator("ann", commands.Deposit(1, "EUR"), "bad", text="a NUL \x00 is no text")
+    good = [operator("ann", commands.Deposit(1, "EUR"), f"good{n}") for n in range(20)]
+    results = await asyncio.gather(
+        *(executor.submit(each, b"f") for each in (*good[:10], bad, *good[10:])), return_exceptions=True
+    )
+    assert [isinstance(result, Exception) for result in results].count(True) == 1
+    assert await balance(pool, "ann") == 1_020
+    await eventlog.verify(pool, "acme")
+
+
+async def test_two_processes_write_one_log_without_a_gap(dsn, executor, pool):
+    other = Executor(dsn, Vault({}))
+    await funded(executor, "ann")
+    await asyncio.gather(
+        *(each.submit(operator("ann", commands.Deposit(1, "EUR"))) for each in (executor, other) for _ in range(300))
+    )
+    await other.close()
+    assert await balance(pool, "ann") == 1_600
+    assert (await eventlog.verify(pool, "acme")).position == 603
+
+
+async def test_an_unknown_operator_and_a_full_queue_are_told(executor, monkeypatch):
+    with pytest.raises(UnknownOperator):
+        await executor.submit(Submission("nobody", "ops", Role.OPERATOR, HOUSE, house.OpenOperator("x")))
+    monkeypatch.setattr(executor_module, "QUEUE_MAX", 3)
+    calls = [executor.submit(operator("ann", commands.OpenWallet("EUR"))) for _ in range(8)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert any(isinstance(result, Busy) for result in results)
+
+
+async def test_a_cut_connection_is_opened_again_and_nothing_is_lost_or_doubled(executor, pool, database):
+    await funded(executor, "ann")
+
+    async def cut() -> None:
+        async with postgres.connected(database, name="cutter") as connection:
+            for _ in range(20):
+                await connection.execute(
+                    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
+                    "croupier executor",
+                )
+                await asyncio.sleep(0.01)
+
+    async def insist(n: int) -> None:
+        while True:
+            try:
+                await executor.submit(operator("ann", commands.Deposit(1, "EUR"), f"k{n}"), b"f")
+            except executor_module.Unavailable:
+                continue
+            return
+
+    await asyncio.gather(cut(), *(insist(n) for n in range(500)))
+    assert await balance(pool, "ann") == 1_500
+    await eventlog.verify(pool, "acme")
+
+
+async def test_a_session_that_holds_the_log_too_long_is_ended(executor, pool, dsn, monkeypatch):
+    await funded(executor, "ann")
+    frozen = await asyncpg.connect(dsn)
+    await frozen.execute("begin")
+    await frozen.execute("select from logs where operator = 'acme' for update")
+    answer = await executor.submit(operator("ann", commands.Deposit(1, "EUR")))
+    assert isinstance(answer, Accepted)
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
+        await frozen.execute("select 1")
+    frozen.terminate()
+
+
+async def test_the_service_may_not_change_the_log(pool, executor):
+    for statement in ("update events set data = '{}'", "delete from events", "truncate events"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await pool.execute(statement)
+
+
+async def test_even_the_owner_may_not_change_the_log(database, executor):
+    async with postgres.connected(database, name="owner") as owner:
+        for statement in ("update events set data = '{}'", "delete from events", "truncate events"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError, match="immutable"):
+                await owner.execute(statement)
+
+
+async def test_a_key_of_staff_is_minted_and_revoked_in_the_house_stream(executor, pool):
+    def at_house(command: house.Command) -> Submission:
+        return Submission("acme", "ops", Role.OPERATOR, HOUSE, command)
+
+    await executor.submit(at_house(house.MintKey("k1", Role.STUDIO, "00" * 32)))
+    await executor.submit(at_house(house.RevokeKey("k1")))
+    assert await executor.submit(at_house(house.RevokeKey("k2"))) == Refused("UnknownKey", {"key": "k2"})
