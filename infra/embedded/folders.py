@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -35,11 +36,11 @@ def socket_folder(data: Path) -> Path:
     return folder
 
 
-def make_socket_folder(data: Path, owner: int) -> Path:
-    """Only its owner may enter: whoever reaches the socket is let in as superuser."""
+def make_socket_folder(data: Path, *trusted: int) -> Path:
+    """Only its owner may enter, and that is one of `trusted`: whoever reaches the socket is let in as superuser."""
     folder = socket_folder(data)
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
-    if folder.is_symlink() or not folder.is_dir() or status.st_uid not in (owner, os.getuid()) or status.st_mode & 0o77:
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o77 or status.st_uid not in trusted:
         raise EmbeddedError(f"{folder} must be a folder of this user with mode 0700; remove it and start again")
     return folder

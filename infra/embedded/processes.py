@@ -27,6 +27,11 @@ class Identity(msgspec.Struct, frozen=True):
     inner_uid: int = 0
     user: str | None = None
 
+    @property
+    def uid(self) -> int:
+        """The owner of the files, as seen from here."""
+        return pwd.getpwnam(self.user).pw_uid if self.user else os.getuid()
+
 
 OURSELVES = Identity()
 

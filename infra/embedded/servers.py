@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -117,6 +116,10 @@ class PrivateServer(ABC):
             os.close(self._lock)
             self._lock = None
 
+    def _make_socket_folder(self) -> Path:
+        """Both servers have their sockets in it, so it may belong to the user that Postgres is run as."""
+        return folders.make_socket_folder(self.data, os.getuid(), processes.postgres_identity().uid)
+
     def _end_leftovers(self) -> None:
         """We hold the folder's lock, so a server still at work in it has lost the process that started it."""
         if not processes.end(self.folder, self.stop_signal) and not processes.end(self.folder, signal.SIGKILL):
@@ -150,11 +153,10 @@ class PrivatePostgres(PrivateServer):
         if not (self.folder / "PG_VERSION").exists():
             self._create(bin_folder)
         self._drop_foreign_pid_file()
-        user = self._identity().user
-        sockets = folders.make_socket_folder(self.data, pwd.getpwnam(user).pw_uid if user else os.getuid())
-        if user:
-            processes.hand_over(self.folder, user, bin_folder / "postgres")
-            processes.hand_over(sockets, user, bin_folder / "postgres")
+        sockets = self._make_socket_folder()
+        if user := self._identity().user:
+            for folder in (self.folder, sockets):
+                processes.hand_over(folder, user, bin_folder / "postgres")
         options = _POSTGRES_OPTIONS | {"unix_socket_directories": str(sockets)}
         if not self.durable:
             options |= {"fsync": "off", "full_page_writes": "off"}
@@ -209,7 +211,7 @@ class PrivateRedis(PrivateServer):
 
     def _prepare(self) -> list[str]:
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        folders.make_socket_folder(self.data, os.getuid())
+        self._make_socket_folder()
         self._socket.unlink(missing_ok=True)  # one left behind would look ready before the server is
         options = _REDIS_OPTIONS | {"dir": str(self.folder), "unixsocket": str(self._socket)}
         options["appendfsync"] = "everysec" if self.durable else "no"
