@@ -11,6 +11,7 @@ from domain.game import Micros, Role, RoundTotals
 from domain.games import GAMES
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
+from infra.columns import numbers, nullable, texts
 from infra.eventlog import EventRow
 from infra.vault import Vault
 
@@ -124,6 +125,7 @@ class Batch:
         self.totals: dict[str, RoundTotals] = {}
         self.earlier: dict[tuple[str, str], Earlier | None] = {}
         self.rows: list[EventRow] = []
+        self._hashes: list[str] = []
         self._commands: list[_CommandRow] = []
         self._answers: dict[tuple[str, str], Answer] = {}
         self._rounds: set[str] = set()
@@ -214,7 +216,8 @@ class Batch:
             b"",
         )
         self.tip = eventlog.link(self.tip, row)
-        self.rows.append(replace(row, hash=self.tip))
+        self.rows.append(row)
+        self._hashes.append(self.tip.hex())
         if recorded.round is not None:
             self._rounds.add(recorded.round)
         return Appended(self.position, recorded.stream, event)
@@ -257,41 +260,49 @@ class Batch:
 
     def arguments(self) -> list[Any]:
         """The arguments of the `append` query, after the operator."""
-        rows, changed = self.rows, sorted(self._decider.changed)
-        last = {row.stream: row.position for row in rows}
-        streams = [self.streams[name] for name in changed]
+        return [self.position, self.tip, self.now, *self._events(), codec.STATE_SCHEMA, *self._folded(), *self._told()]
+
+    def _events(self) -> list[str]:
+        rows = self.rows
+        return [
+            numbers([row.position for row in rows]),
+            texts([row.stream for row in rows]),
+            numbers([row.version for row in rows]),
+            texts([row.type for row in rows]),
+            numbers([row.schema for row in rows]),
+            nullable([row.round for row in rows]),
+            nullable([row.command for row in rows]),
+            texts([row.actor for row in rows]),
+            texts([row.role for row in rows]),
+            texts([row.data for row in rows]),
+            texts(self._hashes),
+        ]
+
+    def _folded(self) -> list[str]:
+        last = {row.stream: row.position for row in self.rows}
+        names = list(last)
+        streams = [self.streams[name] for name in names]
+        return [
+            texts(names),
+            texts([stream.decider for stream in streams]),
+            numbers([stream.version for stream in streams]),
+            numbers(list(last.values())),
+            texts([codec.encode(stream.state) for stream in streams]),
+            numbers([_balance(stream.state) for stream in streams]),
+            numbers([_due(stream) for stream in streams]),
+        ]
+
+    def _told(self) -> list[str]:
         commands = self._commands
         return [
-            self.position,
-            self.tip,
-            self.now,
-            [row.position for row in rows],
-            [row.stream for row in rows],
-            [row.version for row in rows],
-            [row.type for row in rows],
-            [row.schema for row in rows],
-            [row.round for row in rows],
-            [row.command for row in rows],
-            [row.actor for row in rows],
-            [row.role for row in rows],
-            [row.data for row in rows],
-            [row.hash for row in rows],
-            codec.STATE_SCHEMA,
-            changed,
-            [stream.decider for stream in streams],
-            [stream.version for stream in streams],
-            [last[name] for name in changed],
-            [codec.encode(stream.state) for stream in streams],
-            [_balance(stream.state) for stream in streams],
-            [_due(stream) for stream in streams],
-            [row.actor for row in commands],
-            [row.key for row in commands],
-            [row.entry.fingerprint if row.entry else b"" for row in commands],
-            [row.entry.submission.text if row.entry else "" for row in commands],
-            [row.entry.received if row.entry else self.now for row in commands],
-            [codec.encode(row.outcome) for row in commands],
-            [row.first for row in commands],
-            [row.last for row in commands],
+            texts([row.actor for row in commands]),
+            texts([row.key for row in commands]),
+            texts([row.entry.fingerprint.hex() if row.entry else "" for row in commands]),
+            texts([row.entry.submission.text if row.entry else "" for row in commands]),
+            numbers([row.entry.received if row.entry else self.now for row in commands]),
+            texts([codec.encode(row.outcome) for row in commands]),
+            numbers([row.first for row in commands]),
+            numbers([row.last for row in commands]),
         ]
 
 

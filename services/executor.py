@@ -20,6 +20,7 @@ from domain.decider import Missing, Stream, Submission
 from domain.errors import Rejected
 from domain.game import Micros, RoundTotals
 from infra import codec, eventlog, postgres
+from infra.columns import BadColumn
 from infra.sql import queries
 from infra.vault import Vault
 from services.batch import (
@@ -354,7 +355,8 @@ class _Session:
         events = await self._events(batch.operator, answer.first, answer.last)
         at = events[0].at if events else batch.now
         appended = tuple(Appended(row.position, row.stream, row.event) for row in events)
-        return Accepted(answer.first, answer.last, appended, at, answer.outcome.fenced, repeated=True)
+        states = batch.states_of(entry.submission)
+        return Accepted(answer.first, answer.last, appended, at, answer.outcome.fenced, repeated=True, states=states)
 
     async def _events(self, operator: str, first: int | None, last: int | None) -> list[eventlog.EventRow]:
         if first is None:
@@ -369,4 +371,4 @@ def _is_culprits(problem: BaseException) -> bool:
     """Is this a value of one command that the database or the driver's encoding could not take?"""
     if isinstance(problem, asyncpg.PostgresError):
         return str(problem.sqlstate or "")[:2] in CULPRITS
-    return isinstance(problem, asyncpg.DataError | UnicodeEncodeError | OverflowError)
+    return isinstance(problem, BadColumn | UnicodeEncodeError | OverflowError)
