@@ -1,5 +1,6 @@
 """One batch of commands: decided one after the other in memory, and turned into the rows of one append."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -33,6 +34,8 @@ class Accepted(Struct, frozen=True):
     at: Micros
     fenced: bool = False
     repeated: bool = False
+    states: Mapping[str, Any] = {}
+    """For a command with a key: its stream and its sender's wallet after it, by name; for a repetition, as of now."""
 
 
 class Refused(Struct, frozen=True):
@@ -173,6 +176,11 @@ class Batch:
         self._remember(entry, answer, StoredRefused(answer.rule, answer.facts), first, first)
         return answer
 
+    def states_of(self, submission: Submission) -> Mapping[str, Any]:
+        """What the sender may be shown a view of. Only a repetition can meet a stream that was not loaded."""
+        named = ((name, self.streams.get(name)) for name in streams_named(submission))
+        return {name: stream.state for name, stream in named if stream is not None}
+
     def _known(self, name: tuple[str, str], fingerprint: bytes) -> Answer | Earlier | None:
         earlier = self.earlier.get(name)
         if earlier is None:
@@ -190,7 +198,8 @@ class Batch:
         for key in decided.fences:
             self._fence(submission.actor, key)
         first, last = (appended[0].position, appended[-1].position) if appended else (None, None)
-        answer = Accepted(first, last, appended, self.now, fenced=bool(decided.fences))
+        states: Mapping[str, Any] = self.states_of(submission) if submission.key else {}
+        answer = Accepted(first, last, appended, self.now, fenced=bool(decided.fences), states=states)
         self._remember(entry, answer, StoredAccepted(answer.fenced), first, last)
         return answer
 
