@@ -12,7 +12,7 @@ from domain.game import Micros, Role, RoundTotals
 from domain.games import GAMES
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
-from infra.columns import numbers, nullable, texts
+from infra.columns import nullable, numbers, texts
 from infra.eventlog import EventRow
 from infra.vault import Vault
 

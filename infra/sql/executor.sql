@@ -31,30 +31,45 @@ select count(*) as bettors, coalesce(sum(staked), 0)::bigint as staked, coalesce
        count(*) filter (where not closed) as open
 from bettor where staked > 0
 
--- append: one statement writes it all: the log's head, events, streams (one row a stream), answers
+-- append: one statement writes it all: the log's head, events, streams (one row a stream), answers; columns come as text (infra/columns.py)
 with head as (
     update logs set position = $2, hash = $3, at = $4 where operator = $1
 ), appended as (
     insert into events (operator, position, stream, version, type, schema, round, command, actor, role, at, data, hash)
-    select $1, e.position, e.stream, e.version, e.type, e.schema, e.round, e.command, e.actor, e.role, $4,
-           e.data::json, e.hash
-    from unnest($5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::smallint[], $10::text[], $11::text[],
-                $12::text[], $13::text[], $14::text[], $15::bytea[])
-        as e (position, stream, version, type, schema, round, command, actor, role, data, hash)
+    select $1, e.position::bigint, e.stream, e.version::bigint, e.type, e.schema::smallint, e.round, e.command,
+           e.actor, e.role, $4, e.data::json, decode(e.hash, 'hex')
+    from unnest(
+        (string_to_array($5, chr(31), chr(30)))[2:], (string_to_array($6, chr(31), chr(30)))[2:],
+        (string_to_array($7, chr(31), chr(30)))[2:], (string_to_array($8, chr(31), chr(30)))[2:],
+        (string_to_array($9, chr(31), chr(30)))[2:], (string_to_array($10, chr(31), chr(30)))[2:],
+        (string_to_array($11, chr(31), chr(30)))[2:], (string_to_array($12, chr(31), chr(30)))[2:],
+        (string_to_array($13, chr(31), chr(30)))[2:], (string_to_array($14, chr(31), chr(30)))[2:],
+        (string_to_array($15, chr(31), chr(30)))[2:]
+    ) as e (position, stream, version, type, schema, round, command, actor, role, data, hash)
 ), folded as (
     insert into streams (operator, stream, decider, version, position, state, state_schema, balance, due)
-    select $1, s.stream, s.decider, s.version, s.position, s.state::json, $16, s.balance, s.due
-    from unnest($17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[], $23::timestamptz[])
-        as s (stream, decider, version, position, state, balance, due)
+    select $1, s.stream, s.decider, s.version::bigint, s.position::bigint, s.state::json, $16, s.balance::bigint,
+           'epoch'::timestamptz + s.due::bigint * interval '1 microsecond'
+    from unnest(
+        (string_to_array($17, chr(31), chr(30)))[2:], (string_to_array($18, chr(31), chr(30)))[2:],
+        (string_to_array($19, chr(31), chr(30)))[2:], (string_to_array($20, chr(31), chr(30)))[2:],
+        (string_to_array($21, chr(31), chr(30)))[2:], (string_to_array($22, chr(31), chr(30)))[2:],
+        (string_to_array($23, chr(31), chr(30)))[2:]
+    ) as s (stream, decider, version, position, state, balance, due)
     on conflict (operator, stream) do update set
         version = excluded.version, position = excluded.position, state = excluded.state,
         state_schema = excluded.state_schema, balance = excluded.balance, due = excluded.due
 )
 insert into commands (operator, actor, key, fingerprint, body, received, decided, outcome, first, last)
-select $1, c.actor, c.key, c.fingerprint, c.body, c.received, $4, c.outcome::json, c.first, c.last
-from unnest($24::text[], $25::text[], $26::bytea[], $27::text[], $28::timestamptz[], $29::text[], $30::bigint[],
-            $31::bigint[])
-    as c (actor, key, fingerprint, body, received, outcome, first, last)
+select $1, c.actor, c.key, decode(c.fingerprint, 'hex'), c.body,
+       'epoch'::timestamptz + c.received::bigint * interval '1 microsecond', $4, c.outcome::json, c.first::bigint,
+       c.last::bigint
+from unnest(
+    (string_to_array($24, chr(31), chr(30)))[2:], (string_to_array($25, chr(31), chr(30)))[2:],
+    (string_to_array($26, chr(31), chr(30)))[2:], (string_to_array($27, chr(31), chr(30)))[2:],
+    (string_to_array($28, chr(31), chr(30)))[2:], (string_to_array($29, chr(31), chr(30)))[2:],
+    (string_to_array($30, chr(31), chr(30)))[2:], (string_to_array($31, chr(31), chr(30)))[2:]
+) as c (actor, key, fingerprint, body, received, outcome, first, last)
 
 -- open_log: a new operator's log, at position 0
 insert into logs (operator, epoch, position, hash, at, system) values ($1, $2, 0, $3, clock_timestamp(), $4)
