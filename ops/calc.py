@@ -1,0 +1,133 @@
+"""`croupier calc`: the pure rules applied to JSON lines, for whoever checks our rulings against their own.
+
+Field names are those of the files in tests/data; other fields are passed over. A card may be written "As" or "AS".
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import IO, Annotated, TypeVar
+
+import click
+import msgspec
+from msgspec import Meta, Struct
+
+from domain.cards import Card, show
+from domain.game import Resulted
+from domain.games import teen_patti_2020
+from domain.games.teen_patti_2020 import pays
+from domain.hands import five_card, three_card
+from domain.money import AMOUNT_MAX, Bet, Wager
+
+Q = TypeVar("Q")
+Hand = tuple[str, str, str]
+Amount = Annotated[int, Meta(ge=1, le=AMOUNT_MAX)]
+
+RANKS = 741
+"""The files count the ranks of three cards from the best, 1, to the worst, 741."""
+
+
+class Pair(Struct):
+    a: Hand
+    b: Hand
+
+
+class PairRuling(Struct):
+    winner: str
+    category_a: three_card.Category
+    category_b: three_card.Category
+    class_a: int
+    class_b: int
+
+
+class Deal(Struct):
+    player_a: Hand
+    player_b: Hand
+
+
+class DealRuling(Struct):
+    category: five_card.BonusCategory
+
+
+class Round(Struct):
+    player_a: Hand
+    player_b: Hand
+    stakes: dict[pays.Spot, Amount]
+
+
+class RoundRuling(Struct):
+    winner: pays.Winner
+    category_a: three_card.Category
+    category_b: three_card.Category
+    bonus: five_card.BonusCategory
+    returned: dict[str, int]
+
+
+@click.group()
+def command() -> None:
+    """Apply the pure rules to JSON lines from FILE (or stdin): for each line in, a line out.
+
+    \b
+    echo '{"a": ["As","2h","3d"], "b": ["Ks","Qh","Jd"]}' | croupier calc three-card
+    """
+
+
+lines_in = click.argument("file", type=click.File("rb"), default="-")
+
+
+@command.command("three-card")
+@lines_in
+def three_card_command(file: IO[bytes]) -> None:
+    """Which of two hands wins. In: a, b. Out: winner, category_a, category_b, class_a, class_b (1 the best of 741)."""
+    answer_lines(file, Pair, compared)
+
+
+@command.command("six-card")
+@lines_in
+def six_card_command(file: IO[bytes]) -> None:
+    """The 6 Card Bonus of a deal. In: player_a, player_b. Out: category."""
+    answer_lines(file, Deal, best_five)
+
+
+@command.command("teen-patti-20-20")
+@lines_in
+def teen_patti_2020_command(file: IO[bytes]) -> None:
+    """What a round returns. In: player_a, player_b, stakes (by spot, in minor units).
+    Out: winner, category_a, category_b, bonus, returned (by spot, the stake included)."""
+    answer_lines(file, Round, settled)
+
+
+def answer_lines(file: IO[bytes], question: type[Q], answer: Callable[[Q], Struct]) -> None:
+    decoder = msgspec.json.Decoder(question)
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        try:
+            click.echo(msgspec.json.encode(answer(decoder.decode(line))))
+        except (ValueError, msgspec.DecodeError) as problem:
+            raise click.ClickException(f"line {number}: {problem}") from problem
+
+
+def compared(pair: Pair) -> PairRuling:
+    hands = cards(pair.a), cards(pair.b)
+    if twice := set(hands[0]) & set(hands[1]):
+        raise ValueError(f"{show(sorted(twice))} cannot be in both hands")
+    a, b = map(three_card.rank, hands)
+    winner = "A" if a > b else "B" if b > a else "tie"
+    return PairRuling(winner, a.category, b.category, RANKS + 1 - a.strength, RANKS + 1 - b.strength)
+
+
+def best_five(deal: Deal) -> DealRuling:
+    return DealRuling(five_card.bonus(cards(deal.player_a + deal.player_b)))
+
+
+def settled(deal: Round) -> RoundRuling:
+    as_dealt = chain.from_iterable(zip(deal.player_a, deal.player_b, strict=True))
+    shown = pays.showdown(cards(as_dealt))
+    bet = Bet("", "", tuple(Wager(spot, amount) for spot, amount in deal.stakes.items()))
+    payouts = teen_patti_2020.GAME.returns(Resulted("", pays.Result(shown, pays.PayTable())), (bet,))
+    returned = {payout.spot: payout.returned for payout in payouts}
+    return RoundRuling(shown.winner, shown.category_a, shown.category_b, shown.bonus, returned)
+
+
+def cards(words: Iterable[str]) -> tuple[Card, ...]:
+    return tuple(Card(word[:1] + word[1:].lower()) for word in words)
