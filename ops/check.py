@@ -13,6 +13,7 @@ import msgspec
 HOUSE = Path(__file__).resolve().parent.parent
 PACKAGES = ("domain", "infra", "services", "ops")
 _BIN = Path(sys.executable).parent
+_STRICTLY = ("check", "--quiet", "--fail-on", "low", "--skip-suppressed", "--strict-config", "--no-env")
 _DOCKER = ("docker-compose.yml", "ops/docker/Dockerfile")
 
 
@@ -29,7 +30,7 @@ STEPS = (
     Step("types", ("basedpyright", *PACKAGES), "repair the types it names"),
     Step("imports", ("lint-imports", "--no-logo"), "an arrow of DESIGN 2 is broken: move the code or the import"),
     Step("dockerfile", ("hadolint", _DOCKER[1]), "repair the Dockerfile", needs=_DOCKER[1]),
-    Step("compose", ("compose-lint", _DOCKER[0]), "repair docker-compose.yml", needs=_DOCKER[0]),
+    Step("compose", ("compose-lint", *_STRICTLY, _DOCKER[0]), "repair docker-compose.yml", needs=_DOCKER[0]),
     Step("pytest", ("pytest",), "run `./croupier test --only pytest -- --last-failed -x` until it is green"),
 )
 
@@ -49,7 +50,8 @@ def command(only: str | None, pytest_args: tuple[str, ...]) -> None:
         if not run(step, pytest_args if step.name == "pytest" else ()):
             click.secho(f"red: {step.name}. What to do: {step.remedy}", fg="red", bold=True)
             sys.exit(1)
-    click.secho(f"green: all {len(chosen)} steps in {time.monotonic() - begun:.0f} s", fg="green", bold=True)
+    names = ", ".join(step.name for step in chosen)
+    click.secho(f"green in {time.monotonic() - begun:.0f} s: {names}", fg="green", bold=True)
 
 
 def run(step: Step, arguments: tuple[str, ...]) -> bool:

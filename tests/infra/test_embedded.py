@@ -204,8 +204,12 @@ def test_a_pid_file_whose_number_belongs_to_another_program_by_now_is_no_obstacl
     pid_file = data / "postgres" / "postmaster.pid"
     content = pid_file.read_text()
     servers.kill()
-    pid_file.write_text(content.replace(content.split()[0], str(os.getpid()), 1))
-    embedded.start(data, durable=False).stop()
+    with subprocess.Popen(["/bin/sleep", "60"]) as other:
+        pid_file.write_text(content.replace(content.split()[0], str(other.pid), 1))
+        try:
+            embedded.start(data, durable=False).stop()
+        finally:
+            other.kill()
 
 
 def test_a_first_start_killed_in_the_middle_is_begun_anew(fresh: Path) -> None:
