@@ -34,11 +34,14 @@ class TestServers(NamedTuple):
 
 def choose() -> str:
     forced = os.environ.get("CROUPIER_TEST_SERVERS")
+    if forced and forced not in CHOICES:
+        raise pytest.UsageError(f"CROUPIER_TEST_SERVERS={forced}: give one of {', '.join(CHOICES)}")
+    given = all(os.environ.get(name) for name in ("CROUPIER_POSTGRES", "CROUPIER_REDIS"))
+    if forced == "dsn" and not given:
+        raise pytest.UsageError("CROUPIER_TEST_SERVERS=dsn: set CROUPIER_POSTGRES and CROUPIER_REDIS too")
     if forced:
-        if forced not in CHOICES:
-            raise pytest.UsageError(f"CROUPIER_TEST_SERVERS={forced}: give one of {', '.join(CHOICES)}")
         return forced
-    if os.environ.get("CROUPIER_POSTGRES") and os.environ.get("CROUPIER_REDIS"):
+    if given:
         return "dsn"
     return "containers" if engine_answers() else "private"
 
@@ -125,13 +128,14 @@ async def module_database(servers: TestServers, template: str) -> AsyncGenerator
 
 @pytest.fixture(scope="session")
 async def _redis_number(servers: TestServers, request: pytest.FixtureRequest) -> str:
-    """The URL of one numbered database of Redis. On a given server it must be empty: tests flush it."""
+    """One numbered database of Redis: ours alone, or on a given server one a worker, which must be empty."""
     if request.config.stash[_CHOICE] != "dsn":
         return servers.redis
-    url = f"{servers.redis}{'&' if '?' in servers.redis else '?'}db={_worker}"
+    address, _, number = servers.redis.partition("?db=")
+    url = f"{address}?db={int(number or 0) + _worker}"
     async with redis.asyncio.Redis.from_url(url) as client:
         if await client.dbsize():
-            pytest.fail(f"database {_worker} of CROUPIER_REDIS holds keys, and the tests would flush them")
+            pytest.fail(f"{url} holds keys, and the tests would flush them")
     return url
 
 
