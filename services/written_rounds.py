@@ -1,0 +1,310 @@
+"""Written rounds: commands, what they gave, refusals and views, as text to be read as prose and run as a test.
+
+A line at the margin is a command or a remark; an indented line is what came of it. `played` runs the commands against
+the domain alone, with seeds that are the same every time, and writes the indented lines anew: a written round is true
+if that changes nothing. `told` writes a stored round in the same way.
+"""
+
+import hashlib
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from domain.decider import (
+    TABLE,
+    WALLET,
+    Decided,
+    Decider,
+    MarkFaulted,
+    Missing,
+    Recorded,
+    SettleBettor,
+    Stream,
+    Submission,
+)
+from domain.errors import Rejected
+from domain.fairness import seed_hash
+from domain.game import SECOND, ConcludeRound, Game, Micros, Outcome, Role, RoundTotals, SealedSeed, TimeOut, Viewer
+from domain.games import GAMES
+from domain.wallet import commands as wallet
+from domain.wallet import events as wallet_events
+from domain.wallet.evolve import INITIAL as NO_WALLET
+from domain.wallet.state import Wallet
+from infra.eventlog import EventRow
+from services import notation
+from services.notation import Notation
+
+OPERATOR = "demo"
+START: Micros = 1_800_000_000 * SECOND
+"""0:00 of every written round: 15 January 2027, 08:00 UTC."""
+
+ROLES = {"operator": Role.OPERATOR, "studio": Role.STUDIO, "supervisor": Role.SUPERVISOR, "clock": Role.CLOCK}
+"""Actors of these names have these roles; everybody else is a player."""
+
+
+NO_GAME = "a written round begins with the line: game NAME at TABLE"
+INDENT = " " * 8
+WIDTH = 120
+
+
+class Memory:
+    """A house in memory: the same decisions as the executor's, on streams that begin empty. Its entropy is a name."""
+
+    def __init__(self, entropy: str) -> None:
+        self.streams: dict[str, Stream] = {}
+        self.log: list[Recorded] = []
+        self.seeds: dict[str, bytes] = {}
+        self.keys: set[tuple[str, str]] = set()
+        self._entropy = entropy
+
+    def submit(self, now: Micros, submission: Submission) -> tuple[Recorded, ...]:
+        """Decide one command and keep what it gave. Raises Rejected."""
+        decided = self._decide(now, submission)
+        if submission.key:
+            self.keys.add((submission.actor, submission.key))
+        self.keys.update((submission.actor, key) for key in decided.fences)
+        self.log.extend(decided.events)
+        return decided.events
+
+    def state(self, stream: str) -> Any:
+        return self.streams[stream].state if stream in self.streams else None
+
+    def wallet(self, player: str) -> Wallet:
+        state = self.state(WALLET + player)
+        return state if isinstance(state, Wallet) else Wallet("")
+
+    def _decide(self, now: Micros, submission: Submission) -> Decided:
+        while True:
+            decider = Decider(
+                self.streams,
+                now,
+                seal=self.seal,
+                open_seed=self.open,
+                totals=self.totals,
+                decided=lambda actor, key: (actor, key) in self.keys,
+            )
+            try:
+                return decider.decide(submission)
+            except Missing as missing:
+                empty = NO_WALLET if missing.stream.startswith(WALLET) else None
+                self.streams[missing.stream] = Stream("", 0, empty)
+
+    def seal(self, round_id: str) -> SealedSeed:
+        seed = hashlib.sha256(f"{self._entropy} {round_id} {len(self.seeds)}".encode()).digest()
+        sealed = f"sealed-{len(self.seeds) + 1}"
+        self.seeds[sealed] = seed
+        return SealedSeed(seed_hash(seed), "test", sealed)
+
+    def open(self, _round_id: str, seed: SealedSeed) -> bytes:
+        return self.seeds[seed.sealed]
+
+    def totals(self, round_id: str) -> RoundTotals:
+        """As the log's own query sums it: a bettor is whoever has a stake that was not taken back."""
+        staked, returned = dict[str, int](), dict[str, int]()
+        for recorded in self.log:
+            name, event = recorded.stream, recorded.event
+            if recorded.round != round_id or not name.startswith(WALLET):
+                continue
+            match event:
+                case wallet_events.BetStaked():
+                    staked[name] = staked.get(name, 0) + event.amount
+                case wallet_events.BetCancelled():
+                    staked[name] -= event.amount
+                case wallet_events.BetsSettled():
+                    returned[name] = event.returned
+                case wallet_events.Refunded():
+                    returned[name] = event.amount
+                case _:
+                    pass
+        bettors = {name for name, amount in staked.items() if amount}
+        return RoundTotals(len(bettors), sum(staked.values()), sum(returned.values()), len(bettors - returned.keys()))
+
+
+class _Play:
+    """One written round as it is played."""
+
+    def __init__(self, title: str) -> None:
+        self.memory = Memory(title)
+        self.notation = Notation(START)
+        self.game: Game[Any, Any, Any] | None = None
+        self.table = ""
+        self.now = START
+        self._sent = 0
+
+    def line(self, line: str) -> Iterator[str]:
+        """The line as it should stand, and what came of it."""
+        words = line.split()
+        if not words or line.startswith("#"):
+            yield line.rstrip()
+        elif words[0] in _DIRECTIVES:
+            yield line.rstrip()
+            yield from _DIRECTIVES[words[0]](self, *words[1:])
+        else:
+            time, actor, rest = (*line.split(maxsplit=2), "")[:3]
+            yield f"{time:<8}{actor:<12}{rest}".rstrip()
+            since, self.now = self.now, self.notation.moment(time)
+            yield from self._commands(actor, rest.rstrip()) if rest else self._time_passes(since)
+
+    def _commands(self, actor: str, words: str) -> Iterator[str]:
+        """One command, or several after semicolons; one that begins with a field has the name of the one before."""
+        name = ""
+        for each in notation.pieces(words, ";"):
+            first = each.split()[0]
+            name = name if "=" in first else first
+            try:
+                submission = self._submission(actor, f"{name} {each}" if "=" in first else each)
+            except msgspec.ValidationError as problem:
+                yield from _wrapped(f"? {problem}")
+            else:
+                yield from self._submit(submission)
+
+    def _submission(self, actor: str, words: str) -> Submission:
+        """`as=b1` gives the command its idempotency key; `wallet:ann` in front sends it to a wallet, not the table."""
+        assert self.game is not None, NO_GAME
+        stream, role = TABLE + self.table, ROLES.get(actor, Role.PLAYER)
+        union: Any = self.game.commands[role]
+        if words.startswith(WALLET):
+            stream, _, words = words.partition(" ")
+            union = wallet.Command
+        if role is Role.CLOCK:
+            union = union | MarkFaulted | SettleBettor
+        parts = notation.pieces(words, " ")
+        named = next((part.removeprefix("as=") for part in parts if part.startswith("as=")), None)
+        command = notation.command(" ".join(part for part in parts if not part.startswith("as=")), union)
+        self._sent += 1
+        opens = stream not in self.memory.streams
+        key = "" if role is Role.CLOCK else named or f"key-{self._sent}"
+        return Submission(OPERATOR, actor, role, stream, command, key, self.game.name if opens else "")
+
+    def _submit(self, submission: Submission, *, timed: bool = False) -> Iterator[str]:
+        assert self.game is not None
+        round_id = self.game.round(self._state())
+        try:
+            recorded = self.memory.submit(self.now, submission)
+        except Rejected as refused:
+            yield from _wrapped(f"! {refused.rule} {self.notation.facts(refused.facts)}")
+            return
+        if not recorded and not timed:
+            yield from _wrapped("= nothing")
+        time = f"{self.notation.clock(self.now)} " if timed else ""
+        for each in recorded:
+            yield from _wrapped(f"-> {time}{_told(self.notation, each.stream, each.event, round_id)}")
+            round_id = each.round or round_id
+
+    def _time_passes(self, since: Micros) -> Iterator[str]:
+        """All that the clock has to do until now, each thing at its time: deadlines, settlement, conclusion."""
+        assert self.game is not None, NO_GAME
+        until, self.now = self.now, since
+        while (due := self.game.deadline(state := self._state())) is not None and due <= until:
+            self.now = max(due, self.now)
+            for submission in self._work(self.game.result(state)):
+                yield from self._submit(submission, timed=True)
+            assert self._state() != state, f"the clock does nothing about {state}"
+        self.now = until
+
+    def _work(self, outcome: Outcome | None) -> Iterator[Submission]:
+        table = TABLE + self.table
+        if outcome is None:
+            yield Submission(OPERATOR, "platform", Role.CLOCK, table, TimeOut())
+            return
+        for name in sorted(self.memory.streams):
+            if name.startswith(WALLET):
+                yield Submission(OPERATOR, "platform", Role.CLOCK, name, SettleBettor(outcome.round))
+        yield Submission(OPERATOR, "platform", Role.CLOCK, table, ConcludeRound(outcome.round))
+
+    def _state(self) -> Any:
+        assert self.game is not None, NO_GAME
+        stream = self.memory.streams.get(TABLE + self.table)
+        return self.game.initial if stream is None or not stream.decider else stream.state
+
+    # --- Directives: lines without a time -------------------------------------------------------------------------
+
+    def sit(self, game: str, _at: str, table: str) -> Iterator[str]:
+        self.game, self.table = GAMES[game], table
+        return iter(())
+
+    def player(self, player: str, cash: str, currency: str) -> Iterator[str]:
+        for asked in (wallet.OpenWallet(currency), wallet.Deposit(int(cash), currency)):
+            self.memory.submit(self.now, Submission(OPERATOR, "operator", Role.OPERATOR, WALLET + player, asked))
+        return iter(())
+
+    def view(self, player: str) -> Iterator[str]:
+        assert self.game is not None, NO_GAME
+        state = self._state()
+        bets = self.memory.wallet(player).open_in(self.game.round(state) or "")
+        seen = self.game.view(state, Viewer(player, Role.PLAYER), bets)
+        yield from _wrapped(" ".join(("=", *self.notation.fields(seen))))
+
+    def wallet(self, player: str) -> Iterator[str]:
+        held = self.memory.wallet(player)
+        yield from _wrapped(f"= cash={held.cash} open_stakes={held.open_stakes}")
+
+    def about(self) -> Iterator[str]:
+        assert self.game is not None, NO_GAME
+        yield from self._sheet(self.game.about(self._state()))
+
+    def proof(self, round_id: str) -> Iterator[str]:
+        """What anyone can check of a round's fairness, from its events alone."""
+        assert self.game is not None, NO_GAME
+        events = (each.event for each in self.memory.log if each.round == round_id and each.stream.startswith(TABLE))
+        yield from self._sheet(self.game.reveals(OPERATOR, events))
+
+    def _sheet(self, facts: Struct) -> Iterator[str]:
+        """A line a field, and a line for each member of a list."""
+        for name in facts.__struct_fields__:
+            match getattr(facts, name):
+                case (Struct(), *_) as members:
+                    for member in members:
+                        yield from _wrapped(f"= {name}: {' '.join(self.notation.fields(member))}")
+                case None | () | {}:
+                    pass
+                case value:
+                    yield from _wrapped(f"= {name}: {self.notation.value(value)}")
+
+
+_DIRECTIVES: dict[str, Callable[..., Iterator[str]]] = {
+    "game": _Play.sit,
+    "player": _Play.player,
+    "view": _Play.view,
+    "wallet": _Play.wallet,
+    "about": _Play.about,
+    "proof": _Play.proof,
+}
+
+
+def played(text: str) -> str:
+    """The written round as it should stand: its own commands, with what they give now."""
+    story = [line for line in text.splitlines() if not line.startswith(" ")]
+    play = _Play(story[0])
+    return "".join(f"{line}\n" for told_line in story for line in play.line(told_line))
+
+
+def told(rows: Iterable[EventRow]) -> Iterator[str]:
+    """A stored round in the same words: who did what when, and what came of it."""
+    notation_, before, round_id = None, None, None
+    for row in rows:
+        notation_ = notation_ or Notation(row.at)
+        if (said := (row.at, row.actor, row.command)) != before:
+            yield f"{notation_.clock(row.at):<12}{row.actor:<12}{row.command or ''}".rstrip()
+            before = said
+        yield from _wrapped(f"-> {_told(notation_, row.stream, row.event, round_id)}")
+        round_id = row.round or round_id
+
+
+def _told(notation_: Notation, stream: str, event: Any, round_id: str | None) -> str:
+    whose = f"{stream.removeprefix(WALLET)}: " if stream.startswith(WALLET) else ""
+    return whose + notation_.named(event, round_id)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=INDENT,
+        subsequent_indent=INDENT + "   ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
