@@ -79,8 +79,8 @@ def seed_hash(seed: bytes) -> str:
     return hashlib.sha256(_field(b"croupier/seed/1") + _field(_checked(seed))).hexdigest()
 
 
-def verify_seed(seed: bytes, hash: str) -> bool:  # noqa: A002 - the event's own word
-    return len(seed) == SEED_BYTES and seed_hash(seed) == hash
+def verify_seed(seed: bytes, published: str) -> bool:
+    return len(seed) == SEED_BYTES and seed_hash(seed) == published
 
 
 def shuffle(
