@@ -1,0 +1,24 @@
+-- begin: a projection's first checkpoint, before the first event
+insert into checkpoints (operator, projection, generation, live, position, hash, at)
+values ($1, $2, 1, true, 0, $3, clock_timestamp())
+on conflict do nothing
+
+-- live: where a projection stands, and which generation of its rows is read
+select generation, position, hash, problem from checkpoints where operator = $1 and projection = $2 and live
+
+-- position: how far a projection's readers can see
+select position from checkpoints where operator = $1 and projection = $2 and live
+
+-- lag: how far each projection is behind its log
+select c.operator, c.projection, l.position - c.position as lag, c.problem
+from checkpoints c join logs l using (operator) where c.live order by c.operator, c.projection
+
+-- advance: the batch that begins at $4 + 1 takes effect once, however many projectors try: the others find no row here;
+-- a lost commit is only applied again, so this transaction need not wait for the disk
+update checkpoints set position = $5, hash = $6, at = clock_timestamp(), problem = null
+where operator = $1 and projection = $2 and generation = $3 and position = $4 and hash = $7
+returning set_config('synchronous_commit', 'off', true)
+
+-- stop: an event that cannot be applied
+update checkpoints set problem = $5
+where operator = $1 and projection = $2 and generation = $3 and position = $4

@@ -1,0 +1,224 @@
+"""The projector: brings every projection of an operator up to date, from Redis while that fits, else from the log.
+
+A batch begins at checkpoint + 1, is dense and linked by hash, and commits with its checkpoint: each event takes effect
+exactly once, however many projectors run. A projection that fails on an event stops there; the others go on.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import asyncpg
+import structlog
+
+from infra import eventlog, fanout, metrics
+from infra.eventlog import EventRow, LogTorn
+from infra.postgres import Connection, Pool
+from services import checkpoints
+from services.checkpoints import Checkpoint
+from services.lanes import OUTAGE, Backoff, Lease, each_operator
+from services.projections import PROJECTIONS, Projection
+
+BATCH = fanout.BATCH
+_BLOCK_MS = 250
+_STANDBY_SECONDS = 0.5
+_RETRY_STOPPED_SECONDS = 15.0
+
+log: Any = structlog.get_logger()
+
+
+class _Reader:
+    """One projection of one operator: its checkpoint as last seen, and whether it stands still."""
+
+    def __init__(self, pool: Pool, operator: str, projection: Projection) -> None:
+        self._pool = pool
+        self._operator = operator
+        self.projection = projection
+        self.at: Checkpoint | None = None
+        self._retry_at = 0.0
+        self._stopped = False
+        labels = (operator, projection.name)
+        self._position = metrics.projection_position.labels(*labels)
+        self._stands_still = metrics.projection_stopped.labels(*labels)
+
+    @property
+    def waits(self) -> bool:
+        """Stopped at an event, and not yet to be tried again."""
+        return time.monotonic() < self._retry_at
+
+    async def load(self) -> Checkpoint:
+        if self.at is None:
+            self.at = await checkpoints.live(self._pool, self._operator, self.projection.name)
+        return self.at
+
+    async def take(self, rows: Sequence[EventRow]) -> int:
+        """Apply what of these rows comes next; returns how many took effect. Raises only for an outage."""
+        assert self.at is not None
+        rows = rows[self.at.position + 1 - rows[0].position :]
+        if not rows:
+            return 0
+        try:
+            after = await self._apply(self.at, rows)
+        except OUTAGE:
+            self.at = None
+            raise
+        except Exception as problem:  # noqa: BLE001 - whatever an event does to a projection, the others go on
+            return await self._narrow(rows, problem)
+        applied = after.position - self.at.position if after else 0
+        self.at = after  # None: another projector was quicker, or a rebuild came: read the checkpoint again
+        if after:
+            self._position.set(after.position)
+            self._go_on()
+        return applied
+
+    async def _apply(self, at: Checkpoint, rows: Sequence[EventRow]) -> Checkpoint | None:
+        async with self._pool.acquire() as connection:
+            return await checkpoints.apply(cast("Connection", connection), self._operator, self.projection, at, rows)
+
+    async def _narrow(self, rows: Sequence[EventRow], problem: Exception) -> int:
+        """Apply what comes before the event that fails, and stop at it."""
+        if len(rows) == 1:
+            await self._stop(rows[0], problem)
+            return 0
+        half = len(rows) // 2
+        applied = await self.take(rows[:half])
+        if self.at is None or self.waits:
+            return applied
+        return applied + await self.take(rows[half:])
+
+    async def _stop(self, row: EventRow, problem: Exception) -> None:
+        assert self.at is not None
+        said = f"position {row.position} ({row.type}): {type(problem).__name__}: {problem}"
+        self._retry_at = time.monotonic() + _RETRY_STOPPED_SECONDS
+        self._stands_still.set(1)
+        if not self._stopped:
+            log.error("a projection stops", operator=self._operator, projection=self.projection.name, problem=said)
+        self._stopped = True
+        key = (self._operator, self.projection.name, self.at.generation)
+        await self._pool.execute(checkpoints.SQL["stop"], *key, self.at.position, said[:1_000])
+
+    def _go_on(self) -> None:
+        if self._stopped:
+            log.info("a projection goes on", operator=self._operator, projection=self.projection.name)
+            self._stands_still.set(0)
+            self._stopped, self._retry_at = False, 0.0
+
+
+class Projector:
+    """All projections of one operator. Each `once` applies at most a batch to each."""
+
+    def __init__(
+        self, pool: Pool, redis: fanout.Redis | None, operator: str, projections: Sequence[Projection] = PROJECTIONS
+    ) -> None:
+        self._pool = pool
+        self._redis = redis
+        self.operator = operator
+        self._readers = [_Reader(pool, operator, projection) for projection in projections]
+        self._stream: str | None = None
+        self._epoch_at = 0.0
+
+    async def once(self, block_ms: int = 0) -> int:
+        """Apply what comes next, waiting up to `block_ms` for Redis to have it; returns the most that any applied."""
+        readers = [reader for reader in self._readers if not reader.waits]
+        if not readers:
+            await asyncio.sleep(block_ms / 1_000)
+            return 0
+        slowest = min([await reader.load() for reader in readers], key=lambda at: at.position)
+        rows = await self._next(slowest, block_ms)
+        if not rows:
+            return 0
+        takers = [reader for reader in readers if reader.at and rows[0].position <= reader.at.position + 1]
+        results = await asyncio.gather(*(reader.take(rows) for reader in takers), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        self._measure(rows[-1].position)
+        return max([result for result in results if isinstance(result, int)], default=0)
+
+    def forget(self) -> None:
+        """After an outage, nothing that was known of checkpoints and streams is sure."""
+        self._stream = None
+        for reader in self._readers:
+            reader.at = None
+
+    def _measure(self, seen: int) -> None:
+        for reader in self._readers:
+            if reader.at is not None:
+                lag = metrics.projection_lag.labels(self.operator, reader.projection.name)
+                lag.set(max(0, seen - reader.at.position))
+
+    async def _next(self, at: Checkpoint, block_ms: int) -> list[EventRow]:
+        """What follows a checkpoint: from Redis if that is whole, else from the log. Raises LogTorn."""
+        entries = await self._from_redis(at.position, block_ms)
+        if entries and _follows(at, entries):
+            return list(entries)
+        rows = await eventlog.after(self._pool, self.operator, at.position, BATCH)
+        if rows and not _follows(at, rows):
+            raise LogTorn(f"{self.operator}: the log does not go on from checkpoint {at.position}")
+        metrics.projection_from_log.labels(self.operator).inc(len(rows))
+        return rows
+
+    async def _from_redis(self, position: int, block_ms: int) -> Sequence[EventRow]:
+        if self._redis is None:
+            return []
+        try:
+            stream = await self._stream_now()
+            return await fanout.read(self._redis, stream, position, count=BATCH, block_ms=block_ms)
+        except (*fanout.SILENT_ERRORS, ValueError) as problem:
+            log.debug("Redis is silent, reading the log", operator=self.operator, problem=repr(problem))
+            self._stream = None
+            await asyncio.sleep(block_ms / 1_000)
+            return []
+
+    async def _stream_now(self) -> str:
+        """The stream of the log's epoch, asked for once a second."""
+        if self._stream is None or time.monotonic() >= self._epoch_at:
+            tip = await eventlog.tip(self._pool, self.operator)
+            self._stream = fanout.key(self.operator, tip.epoch if tip else 1)
+            self._epoch_at = time.monotonic() + 1
+        return self._stream
+
+
+def _follows(at: Checkpoint, rows: Sequence[EventRow]) -> bool:
+    """Do these rows begin after the checkpoint, without a gap, each hash made of the one before and its event?"""
+    before = at.hash
+    for expected, row in enumerate(rows, start=at.position + 1):
+        if row.position != expected or eventlog.link(before, row) != row.hash:
+            return False
+        before = row.hash
+    return True
+
+
+class Projectors:
+    """Every operator's projections in this process."""
+
+    def __init__(self, pool: Pool, redis: fanout.Redis | None, projections: Sequence[Projection] = PROJECTIONS) -> None:
+        self._pool = pool
+        self._redis = redis
+        self._projections = projections
+
+    async def run(self) -> None:
+        await each_operator(self._pool, self._serve)
+
+    async def _serve(self, operator: str) -> None:
+        lease = Lease(self._pool, operator, "projector")
+        projector = Projector(self._pool, self._redis, operator, self._projections)
+        backoff = Backoff("projector", operator)
+        try:
+            while True:
+                try:
+                    if await lease.held():
+                        await projector.once(_BLOCK_MS)
+                    else:
+                        projector.forget()
+                        await asyncio.sleep(_STANDBY_SECONDS)
+                except (*OUTAGE, LogTorn) as problem:
+                    projector.forget()
+                    await backoff.after(problem)
+                else:
+                    backoff.over()
+        finally:
+            with suppress(*OUTAGE, asyncpg.PostgresError):
+                await lease.end()
