@@ -1,0 +1,75 @@
+"""The data folder of a private installation: who holds it, and the secrets made once in it (files 0600).
+
+Where CROUPIER_SECRET and CROUPIER_VAULT_KEYS are set, those are used, and none are made.
+"""
+
+import base64
+import os
+import secrets
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from infra.embedded import EmbeddedError
+
+HOUSE = Path(__file__).resolve().parent.parent
+DEFAULT = HOUSE / "data"
+
+T = TypeVar("T")
+
+
+class Secrets(msgspec.Struct, frozen=True):
+    """As the settings read them from the environment."""
+
+    secret: str
+    vault_keys: str
+
+    def __repr__(self) -> str:
+        return "Secrets(...)"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"CROUPIER_SECRET": self.secret, "CROUPIER_VAULT_KEYS": self.vault_keys}
+
+
+def secrets_in(data: Path) -> Secrets:
+    """Made at the first call. Raises EmbeddedError where they are gone but the sealed decks are still there."""
+    given = Secrets(os.environ.get("CROUPIER_SECRET", ""), os.environ.get("CROUPIER_VAULT_KEYS", ""))
+    if given.secret and given.vault_keys:
+        return given
+    file = data / "secrets.json"
+    found = read_private(file, Secrets)
+    if found is None:
+        if (data / "postgres").exists():
+            raise EmbeddedError(
+                f"{file} is missing, and without it the seeds sealed in {data / 'postgres'} cannot be opened; "
+                "put it back from a backup, or choose another data folder"
+            )
+        found = Secrets(_random(), f"k1:{_random()}")
+        write_private(file, found)
+    return Secrets(given.secret or found.secret, given.vault_keys or found.vault_keys)
+
+
+def read_private(file: Path, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        raise EmbeddedError(f"{file} is damaged ({fault}); put it back from a backup") from None
+
+
+def write_private(file: Path, content: msgspec.Struct) -> None:
+    """Whole or not at all, and for its owner's eyes only."""
+    fresh = file.with_suffix(".new")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(content)) + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.rename(file)
+
+
+def _random() -> str:
+    return base64.b64encode(secrets.token_bytes(32)).decode()
