@@ -27,7 +27,7 @@ async def opened(
     settings: Settings, role: str, wake: Callable[[str], None] = lambda operator: None
 ) -> AsyncIterator[Services]:
     """The services of one process, closed again in order. `wake` hears of every append (the relay's doorbell)."""
-    vault = Vault({key.id: key.key for key in settings.vault_keys})
+    vault = Vault(settings.vault_keys)
     pool = await postgres.pool(settings.postgres, name=role)
     client = redis.asyncio.Redis.from_url(settings.redis, socket_timeout=5, protocol=2)
     executor = Executor(settings.postgres, vault, wake)

@@ -1,0 +1,83 @@
+"""What may be sent: ids, and JSON bodies decoded strictly, so that nothing is guessed, widened or dropped.
+
+Litestar's own binding of `data` is lenient ("5" and 5.0 pass for 5), so routes take the body as bytes and decode here.
+"""
+
+import json
+import re
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from services.api.problems import Problem
+
+T = TypeVar("T")
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ROUND = re.compile(r"[A-Za-z0-9_-]{1,64}\.[1-9][0-9]{0,14}")
+_UNKNOWN_FIELD = re.compile(r"unknown field `(.*?)`", re.DOTALL)
+_PLACE = re.compile(r"at `\$\.?(.*?)`$", re.DOTALL)
+
+
+def is_id(name: str) -> bool:
+    return _ID.fullmatch(name) is not None
+
+
+def checked_id(what: str, name: str) -> str:
+    if not is_id(name):
+        raise Problem(400, "BadId", f"The {what} id is not 1 to 64 of A-Z a-z 0-9 _ and -.")
+    return name
+
+
+def checked_round(name: str) -> str:
+    if not _ROUND.fullmatch(name):
+        raise Problem(400, "BadId", "A round id is the id of its table, a point and its number, as in `table-1.42`.")
+    return name
+
+
+def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
+    """The body as the type wanted. Raises a Problem that says where and why it is not."""
+    try:
+        value = decoder.decode(body)
+    except msgspec.ValidationError as fault:
+        raise misshapen(fault) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise _malformed(fault) from None
+    _check_repeats(body)
+    return value
+
+
+def misshapen(fault: msgspec.ValidationError) -> Problem:
+    """Well-formed JSON of the wrong shape: the texts are msgspec's, which name the field and what was expected."""
+    text = str(fault)[:300]
+    facts = {"field": place[1][:100]} if (place := _PLACE.search(text)) else {}
+    if unknown := _UNKNOWN_FIELD.search(text):
+        return Problem(400, "UnknownField", f"{text}. Leave it out.", facts={"field": unknown[1][:100]})
+    if "missing required field" in text:
+        return Problem(400, "MissingField", f"{text}.", facts=facts)
+    if text.startswith("Expected `int`, got `float`"):
+        return Problem(400, "WrongType", f"{text}: whole numbers only, without point or exponent.", facts=facts)
+    if re.match(r"Expected `.*`, got `", text):
+        return Problem(400, "WrongType", f"{text}.", facts=facts)
+    return Problem(400, "InvalidValue", f"{text}.", facts=facts)
+
+
+def _malformed(fault: Exception) -> Problem:
+    why = "it is nested too deeply" if isinstance(fault, RecursionError) else str(fault)[:200]
+    return Problem(400, "MalformedJson", f"The body is not JSON in UTF-8: {why}.")
+
+
+def _check_repeats(body: bytes) -> None:
+    """A name twice in one object means one thing to one reader and another to the next."""
+    if body.count(b'"') > 2:
+        json.loads(body, object_pairs_hook=_no_repeats)
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) > 1 and len({name for name, _ in pairs}) < len(pairs):
+        _refuse_repeat([name for name, _ in pairs])
+
+
+def _refuse_repeat(names: list[str]) -> NoReturn:
+    twice = next(name for name in names if names.count(name) > 1)[:100]
+    raise Problem(400, "RepeatedField", f"The field `{twice}` stands twice in one object.", facts={"field": twice})

@@ -1,0 +1,67 @@
+"""What the routes of one process share, and the request by which they reach it."""
+
+from typing import Any
+
+from litestar import Request
+from msgspec import Struct
+
+from domain.decider import TABLE, WALLET
+from domain.wallet.state import Wallet
+from infra import codec, eventlog
+from infra.postgres import Pool
+from services.api import problems
+from services.api.auth import Caller, Gate
+from services.api.bodies import checked_id
+from services.api.commands import Door
+from services.wiring import Services
+
+TABLES_KNOWN_MAX = 10_000
+
+
+class Tables:
+    """Which game is played at a table: asked of the log once, since it never changes."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._games: dict[tuple[str, str], str] = {}
+
+    async def game_at(self, operator: str, table: str) -> str:
+        game = self._games.get((operator, table))
+        if game is None:
+            row = await self._pool.fetchrow(eventlog.SQL["stream"], operator, TABLE + checked_id("table", table))
+            if row is None:
+                raise problems.not_found("table", table)
+            if len(self._games) >= TABLES_KNOWN_MAX:
+                self._games.clear()
+            game = self._games[operator, table] = row["decider"]
+        return game
+
+
+class Parts(Struct, frozen=True):
+    services: Services
+    gate: Gate
+    door: Door
+    tables: Tables
+
+    @property
+    def pool(self) -> Pool:
+        return self.services.pool
+
+    async def wallet(self, operator: str, player: str) -> Wallet:
+        """The wallet as folded in the log's own transaction: never behind."""
+        row = await self.pool.fetchrow(eventlog.SQL["stream"], operator, WALLET + checked_id("player", player))
+        if row is None:
+            raise problems.not_found("player", player)
+        return codec.decode_state("wallet", row["state"])
+
+
+class Asked(Request[Caller, Any, Any]):
+    """A request whose guard has found out who calls (`user`)."""
+
+    @property
+    def parts(self) -> Parts:
+        return self.app.state.parts
+
+    @property
+    def caller(self) -> Caller:
+        return self.scope["user"]

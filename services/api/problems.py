@@ -1,0 +1,207 @@
+"""Every error of the API as an RFC 9457 problem: what and why, what to do next, and whether anything happened."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.types import Scope
+
+from domain.errors import Fact
+from domain.game import Role
+from infra.eventlog import DATABASE_ERRORS
+
+MEDIA_TYPE = "application/problem+json"
+Outcome = Literal["applied", "not_applied", "unknown"]
+
+log: Any = structlog.get_logger()
+
+
+class Problem(Exception):
+    """An answer that says no. `code` is stable: branch on it, never on the texts or the status."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        retryable: bool = False,
+        outcome: Outcome = "not_applied",
+        facts: Mapping[str, Fact] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(code)
+        self.status = status
+        self.headers = dict(headers or {})
+        facts = dict(facts or {})
+        self.body = ProblemBody(f"/problems/{code}", title_of(code), status, detail, code, retryable, outcome, facts)
+
+    @property
+    def code(self) -> str:
+        return self.body.code
+
+    def encoded(self) -> bytes:
+        return _encoder.encode(self.body)
+
+
+class ProblemBody(msgspec.Struct, frozen=True):
+    """RFC 9457. `outcome` tells whether the command took effect; `retryable`, whether the same request may succeed
+    later (with the same Idempotency-Key)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    retryable: bool
+    outcome: Outcome
+    facts: dict[str, Fact]
+
+
+_encoder = msgspec.json.Encoder()
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def title_of(code: str) -> str:
+    """ "StakeOffStep" reads "Stake off step"."""
+    return _WORDS.sub(" ", code).capitalize()
+
+
+# --- Refused by a rule --------------------------------------------------------------------------------------------
+
+UNKNOWN = {"UnknownPlayer", "UnknownTable", "UnknownKey"}
+_BOUNDS = re.compile(
+    r"^(Above|Below|TooMany|Insufficient|Wrong|Unknown)|(OffStep|TooLarge|OutOfRange|Fractions|Disagree)$"
+)
+NEXT = {
+    "UnknownPlayer": "Open the player first: POST /v1/players.",
+    "UnknownTable": "GET /v1/tables lists the tables there are.",
+    "InsufficientFunds": "Deposit more, or ask for less.",
+    "PlayerBlocked": "A blocked player places no new stakes; money that is the player's still flows.",
+    "WrongCurrency": "A wallet holds one currency only; send its own.",
+    "Fenced": "This key was fenced: the command did not happen and never will. Send it anew under another key.",
+    "AlreadyDecided": "It is too late to fence it: GET /v1/commands/{key} says what became of it.",
+}
+
+
+def status_of(rule: str) -> int:
+    """404: what is named is not there. 422: what was asked is out of bounds. 409: not in this state of things."""
+    if rule in UNKNOWN:
+        return 404
+    return 422 if _BOUNDS.search(rule) else 409
+
+
+def refused(rule: str, facts: Mapping[str, Fact], *, repeated: bool = False) -> Problem:
+    told = "; ".join(f"{name.replace('_', ' ')}: {_shown(fact)}" for name, fact in facts.items())
+    detail = f"The rule {rule} refused this, and nothing changed{f' ({told})' if told else ''}."
+    if rule in NEXT:
+        detail = f"{detail} {NEXT[rule]}"
+    headers = {"idempotent-replayed": "true"} if repeated else None
+    return Problem(status_of(rule), rule, detail, facts=facts, headers=headers)
+
+
+def _shown(fact: Fact) -> str:
+    return ", ".join(map(str, fact)) if isinstance(fact, tuple | list) else str(fact)
+
+
+# --- Refused at the door ------------------------------------------------------------------------------------------
+
+
+def unauthorized(why: str) -> Problem:
+    detail = f"{why} Send `Authorization: Bearer <API key or player token>`."
+    return Problem(401, "Unauthorized", detail, headers={"www-authenticate": 'Bearer realm="croupier"'})
+
+
+def forbidden(role: Role, may: str) -> Problem:
+    return Problem(403, "Forbidden", f"A key of the role {role} may not do this; {may}.", facts={"role": role.value})
+
+
+def not_found(what: str, name: str) -> Problem:
+    """Also for what belongs to another operator or player: that it exists is not for this caller to know."""
+    return Problem(404, "NotFound", f"There is no {what} {name!r} that you may see.", facts={what: name})
+
+
+def busy() -> Problem:
+    detail = "The queue of commands is full; yours was not taken in. Send it again in a moment, with the same key."
+    return Problem(503, "Busy", detail, retryable=True, headers={"retry-after": "1"})
+
+
+def unavailable(key: str, why: str) -> Problem:
+    detail = (
+        f"{why} Whether the command took effect is not known. Send it again with the same Idempotency-Key: it will not "
+        f"act twice. Or ask GET /v1/commands/{key} what became of it."
+    )
+    return Problem(503, "Unavailable", detail, retryable=True, outcome="unknown", headers={"retry-after": "1"})
+
+
+def not_now(why: str) -> Problem:
+    return Problem(503, "Unavailable", f"{why} Try again in a moment.", retryable=True, headers={"retry-after": "1"})
+
+
+def internal(*, changing: bool) -> Problem:
+    detail = "This is a fault of ours; it is logged."
+    if changing:
+        detail += " Ask GET /v1/commands/{key} whether the command took effect, or fence it."
+    return Problem(500, "InternalError", detail, outcome="unknown" if changing else "not_applied")
+
+
+# --- As Litestar's exception handlers -----------------------------------------------------------------------------
+
+Asked = Request[Any, Any, Any]
+
+
+def answer(problem: Problem) -> Response[bytes]:
+    return Response(problem.encoded(), status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers)
+
+
+def on_problem(_: Asked, problem: Problem) -> Response[bytes]:
+    return answer(problem)
+
+
+def on_http_exception(request: Asked, exception: HTTPException) -> Response[bytes]:
+    """What Litestar itself refuses: unknown paths, wrong methods, parameters of the wrong type, bodies too large."""
+    match exception.status_code:
+        case 404:
+            problem = Problem(404, "NotFound", "There is nothing at this path. GET /docs shows what there is.")
+        case 405:
+            allowed = (exception.headers or {}).get("allow", "")
+            detail = f"{request.method} is not possible here{f'; {allowed} is' if allowed else ''}."
+            problem = Problem(405, "MethodNotAllowed", detail, headers=exception.headers)
+        case 413:
+            problem = too_large()
+        case 400:
+            problem = Problem(400, "BadParameter", _parameters(exception))
+        case status:
+            problem = Problem(status, "BadRequest", exception.detail)
+    return answer(problem)
+
+
+def on_exception(request: Asked, exception: Exception) -> Response[bytes]:
+    return answer(of_fault(exception, request.scope))
+
+
+def of_fault(exception: Exception, scope: Scope) -> Problem:
+    """What no one foresaw: told in the log, not to the caller. The database being away is foreseen."""
+    if isinstance(exception, DATABASE_ERRORS):
+        log.warning("the database cannot be read", path=scope["path"], problem=type(exception).__name__)
+        return not_now("The database cannot be read.")
+    log.error("a request failed", method=scope["method"], path=scope["path"], exc_info=exception)
+    return internal(changing=scope["method"] != "GET")
+
+
+def _parameters(exception: HTTPException) -> str:
+    if isinstance(exception, ValidationException) and isinstance(exception.extra, list):
+        faults: list[dict[str, Any]] = exception.extra
+        return "; ".join(f"{fault.get('key')}: {fault.get('message')}" for fault in faults)[:500]
+    return exception.detail[:500]
+
+
+BODY_MAX = 64 * 1024
+
+
+def too_large() -> Problem:
+    return Problem(413, "TooLarge", f"The body is larger than {BODY_MAX} bytes.", facts={"limit": BODY_MAX})
