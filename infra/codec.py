@@ -4,6 +4,7 @@ New fields of an event get defaults. A real change is a new `schema` number of i
 old one, keyed by (type, schema), that turns the stored JSON object into the new shape before it is decoded.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -38,6 +39,9 @@ _states: dict[str, msgspec.json.Decoder[Any]] = {
 }
 
 
+_config: Callable[[Any], Any] = operator.attrgetter("__struct_config__")
+
+
 def encode(value: Any) -> str:
     """JSON text of an event, a state, an outcome."""
     return _encoder.encode(value).decode()
@@ -45,7 +49,7 @@ def encode(value: Any) -> str:
 
 def type_of(event: Any) -> str:
     """The event's wire name, as "wallet.BetStaked"."""
-    return type(event).__struct_config__.tag
+    return _config(event).tag
 
 
 def schema_of(type_name: str) -> int:

@@ -22,8 +22,8 @@ PAGE = 5_000
 DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 """What a read may raise while the database is away or coming back."""
 
-_LENGTH = struct.Struct(">I")
-_NUMBER = struct.Struct(">q")
+_LENGTH = struct.Struct(">BI")
+_NUMBERS = struct.Struct(">qqqq")
 
 
 class EventRow(Struct, frozen=True):
@@ -63,7 +63,8 @@ class LogTorn(Exception):
 
 def genesis(operator: str, epoch: int) -> bytes:
     """What the first event of a log links to."""
-    return hashlib.sha256(_field("croupier-log-1") + _field(operator) + _NUMBER.pack(epoch)).digest()
+    parts = (*_field("croupier-log-1"), *_field(operator), epoch.to_bytes(8, "big"))
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
 def link(before: bytes, row: EventRow) -> bytes:
@@ -73,28 +74,17 @@ def link(before: bytes, row: EventRow) -> bytes:
     big-endian each; then stream, type, round, command, actor, role and data, each as byte 0 for null, or byte 1, the
     length of its UTF-8 in 4 bytes big-endian, and the UTF-8 itself. `at` is microseconds since 1970 UTC.
     """
-    return hashlib.sha256(
-        b"\x01"
-        + before
-        + _NUMBER.pack(row.position)
-        + _NUMBER.pack(row.version)
-        + _NUMBER.pack(row.schema)
-        + _NUMBER.pack(row.at)
-        + _field(row.stream)
-        + _field(row.type)
-        + _field(row.round)
-        + _field(row.command)
-        + _field(row.actor)
-        + _field(row.role)
-        + _field(row.data)
-    ).digest()
+    parts = [b"\x01", before, _NUMBERS.pack(row.position, row.version, row.schema, row.at)]
+    for text in (row.stream, row.type, row.round, row.command, row.actor, row.role, row.data):
+        parts += _field(text)
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
-def _field(text: str | None) -> bytes:
+def _field(text: str | None) -> tuple[bytes, bytes]:
     if text is None:
-        return b"\x00"
+        return b"\x00", b""
     encoded = text.encode()
-    return b"\x01" + _LENGTH.pack(len(encoded)) + encoded
+    return _LENGTH.pack(1, len(encoded)), encoded
 
 
 def row_of(record: asyncpg.Record) -> EventRow:

@@ -4,7 +4,7 @@ Moments travel as whole microseconds UTC (domain.game.Micros), never as floats o
 """
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 from urllib.parse import urlsplit, urlunsplit
@@ -58,7 +58,7 @@ async def pool(dsn: str, *, name: str, size: int = 4) -> Pool:
 
 
 @asynccontextmanager
-async def connected(dsn: str, *, name: str) -> AsyncIterator[Connection]:
+async def connected(dsn: str, *, name: str) -> AsyncGenerator[Connection]:
     connection = await connect(dsn, name=name)
     try:
         yield connection
@@ -74,7 +74,8 @@ async def migrate(dsn: str) -> list[str]:
     async with connected(dsn, name="migrate") as connection, connection.transaction():
         await connection.execute("select pg_advisory_xact_lock($1)", _MIGRATING)
         await connection.execute("create table if not exists migrations (name text primary key, digest text not null)")
-        applied = dict(await connection.fetch("select name, digest from migrations"))
+        rows = await connection.fetch("select name, digest from migrations")
+        applied: dict[str, str] = {row["name"]: row["digest"] for row in rows}
         fresh: list[str] = []
         for path in sorted((HERE / "schema").glob("*.sql")):
             text = path.read_text()

@@ -90,10 +90,11 @@ _Waiting = tuple[Entry, "asyncio.Future[Answer]"]
 class Executor:
     """Takes commands from many callers and writes them through one connection for each operator."""
 
-    def __init__(self, dsn: str, vault: Vault, wake: Callable[[str], None] = lambda operator: None) -> None:
+    def __init__(self, dsn: str, vault: Vault) -> None:
         self._dsn = dsn
         self._vault = vault
-        self._wake = wake
+        self.wake: Callable[[str], None] = lambda operator: None
+        """Hears the operator of every append: the doorbell of a relay in the same process."""
         self._lanes: dict[str, _Lane] = {}
         self.newer_schema = False
         """Set once this process met a state of a newer program; health reports not ready."""
@@ -102,7 +103,9 @@ class Executor:
         """Decide a command durably. Raises Busy, Unavailable, UnknownOperator, or what a bug in a decision raised."""
         lane = self._lanes.get(submission.operator)
         if lane is None:
-            lane = self._lanes[submission.operator] = _Lane(submission.operator, self._dsn, self._vault, self._wake)
+            lane = self._lanes[submission.operator] = _Lane(
+                submission.operator, self._dsn, self._vault, lambda: self.wake(submission.operator)
+            )
         try:
             return await lane.submit(Entry(submission, fingerprint, time.time_ns() // 1000))
         except NewerSchema:
@@ -124,7 +127,7 @@ class Executor:
 class _Lane:
     """One operator's queue, and the connection that holds the lock of its log while a batch is written."""
 
-    def __init__(self, operator: str, dsn: str, vault: Vault, wake: Callable[[str], None]) -> None:
+    def __init__(self, operator: str, dsn: str, vault: Vault, wake: Callable[[], None]) -> None:
         self.operator = operator
         self.queue: deque[_Waiting] = deque()
         self._dsn = dsn
@@ -198,7 +201,7 @@ class _Lane:
             if session.connection.is_closed():
                 self._session = None
             raise
-        self._wake(self.operator)
+        self._wake()
         return answers
 
 

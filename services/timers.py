@@ -5,6 +5,7 @@ A round with a final outcome is due at once; its bettors are then settled.
 """
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -15,7 +16,9 @@ from domain.games import GAMES
 from infra import codec, eventlog
 from infra.eventlog import SQL
 from infra.postgres import Pool
+from services import epochs
 from services.executor import Busy, Executor, Unavailable
+from services.lanes import OUTAGE, Lease
 from services.settlement import PLATFORM, settle_round
 
 LOOK_EVERY_S = 0.2
@@ -33,6 +36,8 @@ class Timers:
     def __init__(self, executor: Executor, pool: Pool) -> None:
         self._executor = executor
         self._pool = pool
+        self._leases: dict[str, Lease] = {}
+        self._checked: set[str] = set()
         self._at_work: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._failures: dict[tuple[str, str], int] = {}
 
@@ -43,22 +48,34 @@ class Timers:
                 try:
                     await self.look()
                     await asyncio.sleep(await self._pause())
-                except eventlog.DATABASE_ERRORS as problem:
+                except (*eventlog.DATABASE_ERRORS, Unavailable, Busy) as problem:
                     log.warning("timers cannot read what is due", problem=repr(problem))
+                    self._checked.clear()
                     await asyncio.sleep(1)
         finally:
             for task in self._at_work.values():
                 task.cancel()
+            with suppress(*OUTAGE):
+                await asyncio.gather(*(lease.end() for lease in self._leases.values()))
 
     async def look(self) -> None:
-        """Start the work of every table that is due and not at work already."""
+        """Start the work of every table that is due and not at work already, where no other process does."""
         for operator in await eventlog.operators(self._pool):
-            for row in await self._pool.fetch(SQL["due"], operator, DUE_MAX):
-                name = (operator, row["stream"])
-                if name not in self._at_work:
-                    task = asyncio.create_task(self._serve(operator, row["stream"], row["decider"], row["state"]))
-                    self._at_work[name] = task
-                    task.add_done_callback(lambda _, name=name: self._at_work.pop(name))
+            if operator not in self._leases:
+                self._leases[operator] = Lease(self._pool, operator, "clock")
+            if await self._leases[operator].held():
+                await self._look_at(operator)
+
+    async def _look_at(self, operator: str) -> None:
+        if operator not in self._checked:
+            await epochs.check_database(self._executor, self._pool, operator)
+            self._checked.add(operator)
+        for row in await self._pool.fetch(SQL["due"], operator, DUE_MAX):
+            name = (operator, row["stream"])
+            if name not in self._at_work:
+                task = asyncio.create_task(self._serve(operator, row["stream"], row["decider"], row["state"]))
+                self._at_work[name] = task
+                task.add_done_callback(lambda _, name=name: self._at_work.pop(name))
 
     async def _pause(self) -> float:
         micros = await self._pool.fetchval(SQL["next_due"])

@@ -1,12 +1,11 @@
 """The composition root: what a process is made of, made once and passed on. No other module makes a connection."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-import redis.asyncio
 from msgspec import Struct
 
-from infra import postgres
+from infra import fanout, postgres
 from infra.settings import Settings
 from infra.vault import Vault
 from services.executor import Executor
@@ -17,20 +16,18 @@ class Services(Struct, frozen=True):
 
     settings: Settings
     pool: postgres.Pool
-    redis: redis.asyncio.Redis
+    redis: fanout.Redis
     vault: Vault
     executor: Executor
 
 
 @asynccontextmanager
-async def opened(
-    settings: Settings, role: str, wake: Callable[[str], None] = lambda operator: None
-) -> AsyncIterator[Services]:
-    """The services of one process, closed again in order. `wake` hears of every append (the relay's doorbell)."""
+async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
+    """The services of one process, closed again in order."""
     vault = Vault(settings.vault_keys)
     pool = await postgres.pool(settings.postgres, name=role)
-    client = redis.asyncio.Redis.from_url(settings.redis, socket_timeout=5, protocol=2)
-    executor = Executor(settings.postgres, vault, wake)
+    client = fanout.connect(settings.redis)
+    executor = Executor(settings.postgres, vault)
     try:
         yield Services(settings, pool, client, vault, executor)
     finally:

@@ -14,13 +14,14 @@ def evolve(state: State, event: events.Event) -> State:
     assert isinstance(state, Wallet), "a wallet's first event is Opened"
     match event:
         case events.BetStaked():
-            return replace(state, cash=event.after, bets=(*state.bets, event.bet))
+            stakes = state.open_stakes + event.amount
+            return replace(state, cash=event.after, bets=(*state.bets, event.bet), open_stakes=stakes)
         case events.BetCancelled():
             kept = tuple(bet for bet in state.bets if (bet.round, bet.id) != (event.round, event.bet))
-            return replace(state, cash=event.after, bets=kept)
-        case events.BetsSettled() | events.Refunded():
+            return replace(state, cash=event.after, bets=kept, open_stakes=state.open_stakes - event.amount)
+        case events.BetsSettled(staked=staked) | events.Refunded(amount=staked):
             kept = tuple(bet for bet in state.bets if bet.round != event.round)
-            return replace(state, cash=event.after, bets=kept)
+            return replace(state, cash=event.after, bets=kept, open_stakes=state.open_stakes - staked)
         case events.Deposited() | events.Withdrawn() | events.Adjusted() | events.BoughtIn() | events.CashedOut():
             return replace(state, cash=event.after)
         case events.Blocked():

@@ -14,14 +14,12 @@ class Wallet(Struct, frozen=True, tag="Wallet"):
     cash: Amount = 0
     bets: tuple[Bet, ...] = ()
     """Open bets, oldest first; a bet leaves when it is settled, refunded or cancelled."""
+    open_stakes: Amount = 0
+    """The sum of the open bets, kept so that the books can be checked at every command."""
     blocked: bool = False
 
     def open_in(self, round_id: str) -> tuple[Bet, ...]:
         return tuple(bet for bet in self.bets if bet.round == round_id)
-
-    @property
-    def open_stakes(self) -> Amount:
-        return sum(bet.amount for bet in self.bets)
 
 
 State = Absent | Wallet

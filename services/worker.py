@@ -1,0 +1,44 @@
+"""The worker: everything that goes on without anybody asking. Any number of processes may run it at once.
+
+Relays copy the logs to Redis, projectors fold them into rows, timers tell tables that their time has come and settle
+final rounds. A worker holds the vault keys: it deals.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+
+from infra.settings import Settings, SettingsError
+from services import epochs
+from services.projector import Projectors
+from services.relay import Relays
+from services.timers import Timers
+from services.wiring import Services, opened
+
+log: Any = structlog.get_logger()
+
+
+async def work(settings: Settings, stop: asyncio.Event) -> None:
+    """Run all of it until `stop` is set. Raises SettingsError without vault keys, and what ended a part by itself."""
+    if not settings.vault_keys:
+        raise SettingsError("CROUPIER_VAULT_KEYS is not set: a worker deals, and needs the keys that seal its decks")
+    async with opened(settings, "worker") as services:
+        relays = Relays(services.pool, services.redis, restored=_renewing(services))
+        timers = Timers(services.executor, services.pool)
+        services.executor.wake = relays.wake
+        async with asyncio.TaskGroup() as group:
+            parts = [relays.run(), Projectors(services.pool, services.redis).run(), timers.run()]
+            tasks = [group.create_task(part) for part in parts]
+            log.info("working")
+            await stop.wait()
+            for task in tasks:
+                task.cancel()
+
+
+def _renewing(services: Services) -> Callable[[str], Awaitable[None]]:
+    async def renew(operator: str) -> None:
+        await epochs.renew(services.executor, services.pool, operator, "Redis was ahead of the log")
+
+    return renew
