@@ -14,6 +14,7 @@ HOUSE = Path(__file__).resolve().parent.parent
 PACKAGES = ("domain", "infra", "services", "ops")
 _BIN = Path(sys.executable).parent
 _STRICTLY = ("check", "--quiet", "--fail-on", "low", "--skip-suppressed", "--strict-config", "--no-env")
+_ALL_TESTS = ("-n", "2", "--dist", "loadfile")  # each worker has its own servers; a file's tests share a database
 _DOCKER = ("docker-compose.yml", "ops/docker/Dockerfile")
 
 
@@ -47,7 +48,7 @@ def command(only: str | None, pytest_args: tuple[str, ...]) -> None:
     chosen = [step for step in STEPS if only in (None, step.name) and (HOUSE / step.needs).exists()]
     for number, step in enumerate(chosen, 1):
         click.secho(f"[{number}/{len(chosen)}] {step.name}", bold=True)
-        if not run(step, pytest_args if step.name == "pytest" else ()):
+        if not run(step, (pytest_args or _ALL_TESTS) if step.name == "pytest" else ()):
             click.secho(f"red: {step.name}. What to do: {step.remedy}", fg="red", bold=True)
             sys.exit(1)
     names = ", ".join(step.name for step in chosen)

@@ -126,13 +126,3 @@ def end(folder: Path, how: signal.Signals, seconds: float = 10) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except ProcessLookupError:
-        return False
-    return True

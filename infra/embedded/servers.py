@@ -152,7 +152,8 @@ class PrivatePostgres(PrivateServer):
         bin_folder = programs.postgres_programs(self.folder)
         if not (self.folder / "PG_VERSION").exists():
             self._create(bin_folder)
-        self._drop_foreign_pid_file()
+        # After a crash the number in it may be anyone's by now, and Postgres would refuse to start.
+        (self.folder / "postmaster.pid").unlink(missing_ok=True)
         sockets = self._make_socket_folder()
         if user := self._identity().user:
             for folder in (self.folder, sockets):
@@ -180,14 +181,6 @@ class PrivatePostgres(PrivateServer):
                 if process.returncode:
                     raise EmbeddedError(f"{command[0]} failed; {self.log} ends:\n{_tail(self.log)}")
         fresh.rename(self.folder)
-
-    def _drop_foreign_pid_file(self) -> None:
-        """After a crash the pid in postmaster.pid may belong to anything by now, and Postgres would refuse to start."""
-        file = self.folder / "postmaster.pid"
-        with contextlib.suppress(FileNotFoundError, ValueError, IndexError):
-            pid = int(file.read_text().split()[0])
-            if processes.exists(pid) and pid not in processes.at_work_in(self.folder):
-                file.unlink()
 
     def _ready(self, pid: int) -> bool:
         try:

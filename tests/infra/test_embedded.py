@@ -140,6 +140,14 @@ async def test_data_outlives_a_stop_and_a_kill(data: Path) -> None:
         assert await written(servers) == (2, 2)
 
 
+def test_a_kill_takes_also_the_processes_that_cannot_end_by_themselves(data: Path) -> None:
+    servers = embedded.start(data, durable=False)
+    frozen = servers.private_postgres.pids[-1]
+    os.kill(frozen, signal.SIGSTOP)
+    servers.kill()
+    assert frozen not in processes.at_work_in(data / "postgres")
+
+
 async def test_each_server_can_be_killed_and_started_alone(data: Path) -> None:
     with embedded.start(data, durable=False) as servers:
         await write(servers)
