@@ -1,0 +1,98 @@
+"""The audit log: who did what when, refused money commands with their rule included.
+
+Its rows say where to look and hold no data; what an event tells is read from the log itself and shown as the game
+shows it to a viewer who is nobody. So there is nothing here that could be hidden.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from domain import refused
+from domain.game import Micros
+from domain.games import GAMES
+from infra import codec, columns
+from infra.eventlog import EventRow
+from infra.postgres import Connection, Pool
+from infra.sql import queries
+from services.projections.projection import Place, Projection
+from services.projections.rounds import LAST, NOBODY
+
+SQL = queries("audit")
+REFUSED = refused.CommandRefused.__struct_config__.tag
+_NEVER_SHOWN = ("digest",)
+
+
+class Entry(Struct, frozen=True):
+    """`action` is the event's type, `subject` its stream, `command` the idempotency key it came with."""
+
+    position: int
+    at: Micros
+    actor: str
+    role: str
+    action: str
+    subject: str
+    round: str | None
+    command: str | None
+    rule: str | None
+    """The rule that refused what was asked, if it was refused."""
+
+
+class Told(Struct, frozen=True):
+    """An entry with what its event tells everybody."""
+
+    entry: Entry
+    told: dict[str, Any]
+
+
+def entry(row: EventRow) -> Entry:
+    rule = row.event.rule if row.type == REFUSED else None
+    return Entry(row.position, row.at, row.actor, row.role, row.type, row.stream, row.round, row.command, rule)
+
+
+async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
+    entries = [entry(row) for row in rows]
+    await connection.execute(
+        SQL["apply"],
+        place.operator,
+        place.generation,
+        columns.numbers([each.position for each in entries]),
+        columns.numbers([each.at for each in entries]),
+        columns.texts([each.actor for each in entries]),
+        columns.texts([each.role for each in entries]),
+        columns.texts([each.action for each in entries]),
+        columns.texts([each.subject for each in entries]),
+        columns.nullable([each.round for each in entries]),
+        columns.nullable([each.command for each in entries]),
+        columns.nullable([each.rule for each in entries]),
+    )
+
+
+async def page(
+    pool: Pool,
+    operator: str,
+    *,
+    actor: str | None = None,
+    subject: str | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> list[Told]:
+    """Who did what, the newest first, of one actor or on one stream or of all."""
+    until = LAST if before is None else before
+    records = await pool.fetch(SQL["page"], operator, actor, subject, until, limit)
+    return [_told(*record) for record in records]
+
+
+def _told(*record: Any) -> Told:
+    *of_entry, schema, data = record
+    found = Entry(*of_entry)
+    event = codec.decode_event(found.action, schema, data)
+    game = GAMES.get(found.action.partition(".")[0])
+    public = game.public(event, NOBODY) if game else event
+    told: dict[str, Any] = msgspec.to_builtins(public) if public is not None else {}
+    return Told(found, {name: value for name, value in told.items() if name not in _NEVER_SHOWN})
+
+
+AUDIT = Projection("audit", apply, (SQL["clear"],))

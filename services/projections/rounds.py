@@ -1,0 +1,292 @@
+"""Round results: one row a round, and one a player and round with every wager, its odds and its return.
+
+Generic over games: a game tells a round by events named RoundOpened, BettingClosed, RoundResulted, RoundSettled and so
+on; what they show of the result is what the game's own `public` shows to somebody who is nobody.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from domain.decider import WALLET
+from domain.game import Micros, Role, Viewer
+from domain.games import GAMES
+from domain.money import Amount, Payout
+from domain.wallet import events
+from infra import columns
+from infra.eventlog import EventRow
+from infra.postgres import Connection, Pool
+from infra.sql import queries
+from services.projections.projection import Place, Projection
+
+SQL = queries("rounds")
+LAST = 2**63 - 1
+NOBODY = Viewer("", Role.PLAYER)
+
+_STATUS = {
+    "RoundOpened": "open",
+    "BettingClosed": "closed",
+    "RoundResulted": "resulted",
+    "RoundCancelled": "cancelled",
+    "RoundSettled": "settled",
+    "RoundRefunded": "refunded",
+    "RoundSkipped": "skipped",
+}
+_SHOWN = ("RoundResulted", "RoundCancelled")
+_ENDS = ("RoundSettled", "RoundRefunded", "RoundSkipped")
+_NOT_SHOWN = ("type", "round", "due")
+
+
+class Round(Struct, frozen=True):
+    """`staked` and `bettors` count what was not cancelled by its player; `returned` counts stakes that went back."""
+
+    round: str
+    table: str
+    game: str
+    number: int
+    status: str
+    opened_at: Micros
+    closed_at: Micros | None
+    ended_at: Micros | None
+    bettors: int
+    staked: Amount
+    returned: Amount
+    result: msgspec.Raw | None
+    """What the game shows of the result, or why the round was cancelled."""
+    first: int
+    last: int
+
+
+class Bettor(Struct, frozen=True):
+    """One player's bets in one round. A wager's odds are "" while it is open, else as in a payout, or "cancelled" by
+    its player, or "refunded" with its round."""
+
+    round: str
+    player: str
+    status: str
+    staked: Amount
+    returned: Amount
+    wagers: tuple[Payout, ...]
+    placed_at: Micros
+    ended_at: Micros | None
+    first: int
+    last: int
+
+
+_encode = msgspec.json.Encoder().encode
+_wagers = msgspec.json.Decoder(tuple[Payout, ...])
+
+
+class Book:
+    """Rounds and bettors as a batch changes them."""
+
+    def __init__(self, rounds: Sequence[Round] = (), bettors: Sequence[Bettor] = ()) -> None:
+        self.rounds = {each.round: each for each in rounds}
+        self.bettors = {(each.round, each.player): each for each in bettors}
+
+    def take(self, row: EventRow) -> None:
+        if row.round is None:
+            return
+        before = self.rounds.get(row.round) or _begun(row, row.round)
+        if row.type.startswith("wallet."):
+            self.rounds[row.round] = self._bet(before, row)
+        elif after := _told(before, row):
+            self.rounds[row.round] = after
+
+    def _bet(self, round_: Round, row: EventRow) -> Round:
+        key = (round_.round, row.stream.removeprefix(WALLET))
+        before = self.bettors.get(key)
+        after = self.bettors[key] = _wagered(before, row, *key)
+        staked, returned = (before.staked, before.returned) if before else (0, 0)
+        return replace(
+            round_,
+            bettors=round_.bettors + (after.staked > 0) - (staked > 0),
+            staked=round_.staked + after.staked - staked,
+            returned=round_.returned + after.returned - returned,
+            last=row.position,
+        )
+
+
+def _begun(row: EventRow, round_id: str) -> Round:
+    table, _, number = round_id.rpartition(".")
+    return Round(
+        round=round_id,
+        table=table,
+        game="",
+        number=int(number),
+        status="open",
+        opened_at=row.at,
+        closed_at=None,
+        ended_at=None,
+        bettors=0,
+        staked=0,
+        returned=0,
+        result=None,
+        first=row.position,
+        last=row.position,
+    )
+
+
+def _told(round_: Round, row: EventRow) -> Round | None:
+    """The round after an event of its table; None if the event says nothing of the round's row."""
+    game, _, name = row.type.partition(".")
+    status = _STATUS.get(name)
+    if status is None:
+        return None
+    return replace(
+        round_,
+        game=game,
+        status=status,
+        closed_at=row.at if name == "BettingClosed" else round_.closed_at,
+        ended_at=row.at if name in _ENDS else round_.ended_at,
+        result=_shown(game, row.event) if name in _SHOWN else round_.result,
+        last=row.position,
+    )
+
+
+def _shown(game: str, event: Any) -> msgspec.Raw:
+    public: dict[str, Any] = msgspec.to_builtins(GAMES[game].public(event, NOBODY))
+    return msgspec.Raw(_encode({name: value for name, value in public.items() if name not in _NOT_SHOWN}))
+
+
+def _wagered(bettor: Bettor | None, row: EventRow, round_id: str, player: str) -> Bettor:
+    if bettor is None:
+        bettor = Bettor(round_id, player, "open", 0, 0, (), row.at, None, row.position, row.position)
+    event, wagers = row.event, bettor.wagers
+    match event:
+        case events.BetStaked(bet=bet, amount=amount):
+            placed = tuple(Payout(bet.id, wager.spot, wager.amount, "", 0) for wager in bet.wagers)
+            return _bettor(bettor, row, "open", (*wagers, *placed), staked=bettor.staked + amount)
+        case events.BetCancelled(bet=bet_id, amount=amount):
+            back = tuple(_back(wager, "cancelled") if wager.bet == bet_id else wager for wager in wagers)
+            left = bettor.staked - amount
+            return _bettor(bettor, row, "open" if left else "cancelled", back, staked=left)
+        case events.BetsSettled(payouts=payouts, returned=returned):
+            ended = (*(wager for wager in wagers if wager.odds), *payouts)
+            return _bettor(bettor, row, "settled", ended, staked=bettor.staked, returned=bettor.returned + returned)
+        case events.Refunded(amount=amount):
+            back = tuple(wager if wager.odds else _back(wager, "refunded") for wager in wagers)
+            return _bettor(bettor, row, "refunded", back, staked=bettor.staked, returned=bettor.returned + amount)
+        case _:
+            return bettor
+
+
+def _back(wager: Payout, why: str) -> Payout:
+    return Payout(wager.bet, wager.spot, wager.staked, why, wager.staked)
+
+
+def _bettor(
+    before: Bettor, row: EventRow, status: str, wagers: tuple[Payout, ...], *, staked: Amount, returned: Amount = 0
+) -> Bettor:
+    ended = None if status == "open" else row.at
+    return replace(
+        before, status=status, staked=staked, returned=returned, wagers=wagers, ended_at=ended, last=row.position
+    )
+
+
+async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
+    rows = [row for row in rows if row.round is not None]
+    if not rows:
+        return
+    book = await _load(connection, place, rows)
+    for row in rows:
+        book.take(row)
+    await _save(connection, place, book)
+
+
+async def _load(connection: Connection, place: Place, rows: Sequence[EventRow]) -> Book:
+    names = {row.round for row in rows}
+    pairs = list({(row.round or "", row.stream.removeprefix(WALLET)) for row in rows if row.type.startswith("wallet.")})
+    key = (place.operator, place.generation)
+    rounds = await connection.fetch(SQL["load"], *key, list(names))
+    bettors: Sequence[Any] = ()
+    if pairs:
+        of_rounds, of_players = columns.texts([r for r, _ in pairs]), columns.texts([p for _, p in pairs])
+        bettors = await connection.fetch(SQL["load_bettors"], *key, of_rounds, of_players)
+    return Book([round_of(record) for record in rounds], [bettor_of(record) for record in bettors])
+
+
+async def _save(connection: Connection, place: Place, book: Book) -> None:
+    key = (place.operator, place.generation)
+    rounds = list(book.rounds.values())
+    await connection.execute(
+        SQL["save"],
+        *key,
+        columns.texts([each.round for each in rounds]),
+        columns.texts([each.table for each in rounds]),
+        columns.texts([each.game for each in rounds]),
+        columns.numbers([each.number for each in rounds]),
+        columns.texts([each.status for each in rounds]),
+        columns.numbers([each.opened_at for each in rounds]),
+        columns.numbers([each.closed_at for each in rounds]),
+        columns.numbers([each.ended_at for each in rounds]),
+        columns.numbers([each.bettors for each in rounds]),
+        columns.numbers([each.staked for each in rounds]),
+        columns.numbers([each.returned for each in rounds]),
+        columns.nullable([bytes(each.result).decode() if each.result else None for each in rounds]),
+        columns.numbers([each.first for each in rounds]),
+        columns.numbers([each.last for each in rounds]),
+    )
+    bettors = list(book.bettors.values())
+    if not bettors:
+        return
+    await connection.execute(
+        SQL["save_bettors"],
+        *key,
+        columns.texts([each.round for each in bettors]),
+        columns.texts([each.player for each in bettors]),
+        columns.texts([each.status for each in bettors]),
+        columns.numbers([each.staked for each in bettors]),
+        columns.numbers([each.returned for each in bettors]),
+        columns.texts([_encode(each.wagers).decode() for each in bettors]),
+        columns.numbers([each.placed_at for each in bettors]),
+        columns.numbers([each.ended_at for each in bettors]),
+        columns.numbers([each.first for each in bettors]),
+        columns.numbers([each.last for each in bettors]),
+    )
+
+
+def round_of(record: Any) -> Round:
+    round_ = Round(*record)
+    return replace(round_, result=msgspec.Raw(record["result"].encode())) if record["result"] else round_
+
+
+def bettor_of(record: Any) -> Bettor:
+    round_id, player, status, staked, returned, wagers, *rest = record
+    return Bettor(round_id, player, status, staked, returned, _wagers.decode(wagers), *rest)
+
+
+async def one(pool: Pool, operator: str, round_id: str) -> Round | None:
+    record = await pool.fetchrow(SQL["one"], operator, round_id)
+    return round_of(record) if record else None
+
+
+async def page(
+    pool: Pool, operator: str, table: str | None = None, *, before: int | None = None, limit: int = 100
+) -> list[Round]:
+    """Rounds, of one table or of all, the newest first; the cursor is a round's `first`."""
+    until = LAST if before is None else before
+    if table is None:
+        records = await pool.fetch(SQL["page"], operator, until, limit)
+    else:
+        records = await pool.fetch(SQL["page_of_table"], operator, table, until, limit)
+    return [round_of(record) for record in records]
+
+
+async def bettors(pool: Pool, operator: str, round_id: str, *, after: str = "", limit: int = 100) -> list[Bettor]:
+    """Who bet in a round, by name after one."""
+    return [bettor_of(record) for record in await pool.fetch(SQL["bettors_of_round"], operator, round_id, after, limit)]
+
+
+async def history(
+    pool: Pool, operator: str, player: str, *, before: int | None = None, limit: int = 100
+) -> list[Bettor]:
+    """A player's bet history, the newest round first; the cursor is `first` (T25)."""
+    until = LAST if before is None else before
+    return [bettor_of(record) for record in await pool.fetch(SQL["history"], operator, player, until, limit)]
+
+
+ROUNDS = Projection("rounds", apply, (SQL["clear"], SQL["clear_bettors"]))
