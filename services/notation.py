@@ -1,7 +1,8 @@
 """Commands, events and views as one line of text: `PlaceBet round=t.1 wagers=tie:100,player_a:200`.
 
 A list is joined by commas, a short struct of plain values by colons, any other struct is written (name=value ...).
-What is not set is left out, and so is a field that has its default. Seeds and hashes are shown by their beginning.
+What is not set is left out, and so is a field that has its default. Hashes are shown by their beginning, proofs by
+their salt, a payout as spot:staked->returned(odds).
 """
 
 import json
@@ -12,7 +13,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import NODEFAULT, Struct, inspect
 
+from domain.fairness import Opening
 from domain.game import SECOND, Micros
+from domain.money import Payout
 
 DAY: Micros = 86_400 * SECOND
 
@@ -55,7 +58,11 @@ class Notation:
                 pairs = cast(dict[Any, Any], value).items()
                 return ",".join(f"{name}:{self.value(content, round_id)}" for name, content in pairs)
             case tuple() | list():
-                return self._items(tuple(cast(list[Any], value)), round_id)
+                return ",".join(self.value(item, round_id) for item in cast(list[Any], value))
+            case Payout():
+                return f"{value.spot}:{value.staked}->{value.returned}({value.odds})"
+            case Opening():
+                return f"{value.index}:{value.card}:{self.value(value.salt)}"
             case Struct():
                 return self._struct(value, round_id)
             case _:
@@ -73,11 +80,6 @@ class Notation:
             raise ValueError(f"{text!r} is no time: write minutes and seconds, as 1:05 or 1:05.7")
         minutes, seconds, fraction = match.groups()
         return self.start + (int(minutes) * 60 + int(seconds)) * SECOND + int((fraction or "").ljust(6, "0"))
-
-    def _items(self, items: tuple[Any, ...], round_id: str | None) -> str:
-        if items and all(isinstance(item, str) and _HEX.fullmatch(item) for item in items):
-            return f"[{len(items)} hashes]"
-        return ",".join(self.value(item, round_id) for item in items)
 
     def _struct(self, value: Struct, round_id: str | None) -> str:
         contents = [getattr(value, name) for name in value.__struct_fields__]

@@ -8,6 +8,7 @@ if that changes nothing. `told` writes a stored round in the same way.
 import hashlib
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -50,6 +51,10 @@ INDENT = " " * 8
 WIDTH = 120
 
 
+class Rule(StrEnum):
+    Fenced = "Fenced"
+
+
 class Memory:
     """A house in memory: the same decisions as the executor's, on streams that begin empty. Its entropy is a name."""
 
@@ -57,17 +62,21 @@ class Memory:
         self.streams: dict[str, Stream] = {}
         self.log: list[Recorded] = []
         self.seeds: dict[str, bytes] = {}
-        self.keys: set[tuple[str, str]] = set()
         self._entropy = entropy
+        self._decided: set[tuple[str, str]] = set()
+        self._fenced: set[tuple[str, str]] = set()
 
-    def submit(self, now: Micros, submission: Submission) -> tuple[Recorded, ...]:
+    def submit(self, now: Micros, submission: Submission) -> Decided:
         """Decide one command and keep what it gave. Raises Rejected."""
+        name = (submission.actor, submission.key)
+        assert not submission.key or name not in self._decided, f"two commands of {name}"
+        if name in self._fenced:
+            raise Rejected(Rule.Fenced)
+        self._decided.add(name)
         decided = self._decide(now, submission)
-        if submission.key:
-            self.keys.add((submission.actor, submission.key))
-        self.keys.update((submission.actor, key) for key in decided.fences)
+        self._fenced.update((submission.actor, key) for key in decided.fences)
         self.log.extend(decided.events)
-        return decided.events
+        return decided
 
     def state(self, stream: str) -> Any:
         return self.streams[stream].state if stream in self.streams else None
@@ -84,7 +93,7 @@ class Memory:
                 seal=self.seal,
                 open_seed=self.open,
                 totals=self.totals,
-                decided=lambda actor, key: (actor, key) in self.keys,
+                decided=lambda actor, key: (actor, key) in self._decided,
             )
             try:
                 return decider.decide(submission)
@@ -146,7 +155,18 @@ class _Play:
             time, actor, rest = (*line.split(maxsplit=2), "")[:3]
             yield f"{time:<8}{actor:<12}{rest}".rstrip()
             since, self.now = self.now, self.notation.moment(time)
-            yield from self._commands(actor, rest.rstrip()) if rest else self._time_passes(since)
+            if not rest:
+                yield from self._time_passes(since)
+            else:
+                yield from self._all(actor, rest.rstrip())
+
+    def _all(self, actor: str, words: str) -> Iterator[str]:
+        """`p1..p64` are so many players who send the same; what came of it is told for the last one."""
+        first, _, last = actor.partition("..")
+        name = first.rstrip("0123456789")
+        for number in range(int(first.removeprefix(name)), int(last.removeprefix(name))) if last else ():
+            list(self._commands(f"{name}{number}", words))
+        yield from self._commands(last or first, words)
 
     def _commands(self, actor: str, words: str) -> Iterator[str]:
         """One command, or several after semicolons; one that begins with a field has the name of the one before."""
@@ -175,7 +195,7 @@ class _Play:
         named = next((part.removeprefix("as=") for part in parts if part.startswith("as=")), None)
         command = notation.command(" ".join(part for part in parts if not part.startswith("as=")), union)
         self._sent += 1
-        opens = stream not in self.memory.streams
+        opens = type(command).__name__ == "OpenTable"
         key = "" if role is Role.CLOCK else named or f"key-{self._sent}"
         return Submission(OPERATOR, actor, role, stream, command, key, self.game.name if opens else "")
 
@@ -183,14 +203,14 @@ class _Play:
         assert self.game is not None
         round_id = self.game.round(self._state())
         try:
-            recorded = self.memory.submit(self.now, submission)
+            decided = self.memory.submit(self.now, submission)
         except Rejected as refused:
             yield from _wrapped(f"! {refused.rule} {self.notation.facts(refused.facts)}")
             return
-        if not recorded and not timed:
-            yield from _wrapped("= nothing")
+        if not decided.events and not timed:
+            yield from _wrapped(f"= fenced: {' '.join(decided.fences)}" if decided.fences else "= nothing")
         time = f"{self.notation.clock(self.now)} " if timed else ""
-        for each in recorded:
+        for each in decided.events:
             yield from _wrapped(f"-> {time}{_told(self.notation, each.stream, each.event, round_id)}")
             round_id = each.round or round_id
 

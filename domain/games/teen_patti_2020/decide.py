@@ -11,7 +11,7 @@ from domain.games.teen_patti_2020 import commands, deck, events
 from domain.games.teen_patti_2020.pays import showdown
 from domain.games.teen_patti_2020.rules import (
     CLIENT_SEEDS_MAX,
-    LEAST_BETTING_LEFT,
+    LEAST_BETTING_LEFT_MS,
     SLOTS,
     Kind,
     Rule,
@@ -47,10 +47,8 @@ PAUSED_TOO_LONG = "paused for too long"
 
 
 def decide(state: State, command: commands.Command, context: Context) -> Decision:
-    if isinstance(command, commands.OpenTable):
-        return _open_table(state, command, context)
     if isinstance(state, NotOpened):
-        raise Rejected(Rule.TableNotOpen, phase=phase(state))
+        return _open_table(state, command, context)
     if isinstance(command, commands.Clock):
         return _clock(state, command, context)
     if isinstance(command, commands.Operator):
@@ -88,7 +86,7 @@ def _operator(state: Opened, command: commands.Operator, context: Context) -> De
         case commands.ReopenTable():
             return _reopen(state, context)
         case commands.OpenTable():
-            return _open_table(state, command, context)
+            raise Rejected(Rule.TableExists, table=context.table)
         case never:
             assert_never(never)
 
@@ -146,9 +144,9 @@ def _player(state: Between | InRound, command: commands.Player, context: Context
 # --- The table's life ---------------------------------------------------------------------------------------------
 
 
-def _open_table(state: State, command: commands.OpenTable, context: Context) -> Decision:
-    if not isinstance(state, NotOpened):
-        raise Rejected(Rule.TableExists, table=context.table)
+def _open_table(state: NotOpened, command: commands.Command, context: Context) -> Decision:
+    if not isinstance(command, commands.OpenTable):
+        raise Rejected(Rule.TableNotOpen, phase=phase(state))
     check(command.config)
     return Decision((events.TableOpened(command.config, _next_due(Table(command.config), context)),))
 
@@ -200,7 +198,7 @@ def _next_due(table: Table, context: Context) -> Micros:
     return context.now if publishes else context.now + table.config.pause
 
 
-def _after_round(table: Table, context: Context) -> Decision:
+def _between_rounds(table: Table, context: Context) -> Decision:
     """What the clock does between rounds: close, publish a seed, or open the next round."""
     if table.draining:
         unused = (deck.disclosed(table.next_seed, TABLE_CLOSED, context),) if table.next_seed else ()
@@ -259,7 +257,7 @@ def _time_out(state: Between | Betting | Dealing | Confirming | Paused, context:
         return Decision((extended,))
     match state:
         case Between():
-            return _after_round(state.table, context)
+            return _between_rounds(state.table, context)
         case Betting():
             return _close_betting(state, context)
         case Dealing() if state.table.config.kind is Kind.RNG:
@@ -372,9 +370,9 @@ def _pause(state: Opened, reason: str, context: Context) -> Decision:
         case Between() | Closed():
             return Decision((events.RoundPaused(None, reason, 0, None),))
         case Betting() | Dealing() | Confirming():
-            left = max(0, state.due - context.now) if isinstance(state, Betting) else 0
+            left_ms = max(0, state.due - context.now) // 1_000 if isinstance(state, Betting) else 0
             limit = context.now + state.table.config.pause_limit
-            return Decision((events.RoundPaused(state.round.id, reason, left, limit),))
+            return Decision((events.RoundPaused(state.round.id, reason, left_ms, limit),))
 
 
 def _resume(state: Paused, context: Context) -> Decision:
@@ -383,8 +381,8 @@ def _resume(state: Paused, context: Context) -> Decision:
         case Between():
             return Decision((events.RoundResumed(None, _next_due(state.table, context)),))
         case Betting(round=on):  # betting whose time was over is not opened again
-            left = max(state.left, LEAST_BETTING_LEFT) if state.left else 0
-            return Decision((events.RoundResumed(on.id, context.now + left),))
+            left_ms = max(state.left_ms, LEAST_BETTING_LEFT_MS) if state.left_ms else 0
+            return Decision((events.RoundResumed(on.id, context.now + left_ms * 1_000),))
         case Dealing(round=on) | Confirming(round=on):
             return Decision((events.RoundResumed(on.id, context.now + config.card),))
         case Settling(round=on) | Refunding(round=on):

@@ -147,11 +147,11 @@ class RoundSettled(Struct, frozen=True, tag="teen_patti_2020.RoundSettled"):
 
 
 class RoundPaused(Struct, frozen=True, tag="teen_patti_2020.RoundPaused"):
-    """`left` is what remained of the betting time. `slot` and `card`: the scan that was not accepted, if one was."""
+    """`left_ms` of the betting time remained. `slot` and `card`: the scan that was not accepted, if one was."""
 
     round: str | None
     reason: str
-    left: Micros
+    left_ms: int
     due: Micros | None
     slot: Slot | None = None
     card: Card | None = None

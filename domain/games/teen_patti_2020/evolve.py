@@ -111,9 +111,9 @@ def _at_pause(state: Opened, event: events.OfPause) -> Opened:
     was = state.was if isinstance(state, Paused) else state
     match event:
         case events.RoundPaused():
-            return Paused(was, event.reason, event.left, event.due)
+            return Paused(was, event.reason, event.left_ms, event.due)
         case TableFaulted():
-            return Paused(was, event.reason, state.left if isinstance(state, Paused) else 0, None)
+            return Paused(was, event.reason, state.left_ms if isinstance(state, Paused) else 0, None)
         case events.RoundResumed():
             return replace(was, due=event.due)
         case events.DeadlineExtended():

@@ -104,7 +104,7 @@ class Paused(Struct, frozen=True, tag=True):
 
     was: "Between | InRound"
     reason: str
-    left: Micros
+    left_ms: int
     """Betting time that remained."""
     due: Micros | None
     extended: bool = False

@@ -193,7 +193,7 @@ def reveals(operator: str, of_round: Iterable[events.Event]) -> Reveal | None:
             fairness.verify_seed(bytes.fromhex(seed), opened.seed.hash),
         ),
         Check("the deck shuffled from it has the root published before the first bet", deck.root == opened.root),
-        Check("the cards dealt are its first ones, in order", deck.cards[: len(cards)] == tuple(c.card for c in cards)),
+        Check("what was dealt is its first cards, in order", deck.cards[: len(cards)] == tuple(c.card for c in cards)),
     )
     known = (opened.seed.hash, seed, opened.root, deck.rejects, opened.client_seeds)
     return Reveal(opened.round, (*from_seed, *checks), *known)
