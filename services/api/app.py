@@ -1,16 +1,19 @@
 """The Litestar application: everything put together."""
 
+from typing import cast
+
 from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
-from litestar.types import Receive, Scope, Send
+from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
-from services.api import players, problems, tables
+from services.api import health, keys, pages, players, problems, records, rounds, sse, tables
 from services.api.auth import Gate
-from services.api.commands import Counter, Door
+from services.api.commands import Door
+from services.api.feed import Hub
 from services.api.parts import Asked, Parts, Tables
 from services.api.problems import BODY_MAX, Problem
-from services.api.tables import TableCommands
+from services.api.tables import TableCommands, table_commanded
 from services.wiring import Services
 
 
@@ -18,21 +21,37 @@ class Api(Litestar):
     """Litestar, but for the one route that nearly all traffic takes."""
 
     table_commands: TableCommands
+    hub: Hub
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        table = self.table_commands.table_of(scope)
-        if table is None:
-            await super().__call__(scope, receive, send)
+    def end(self) -> None:
+        """The process is about to end: let those go who follow a table, they will come again elsewhere."""
+        self.hub.close()
+
+    async def __call__(
+        self, scope: Scope | LifeSpanScope, receive: Receive | LifeSpanReceive, send: Send | LifeSpanSend
+    ) -> None:
+        if scope["type"] == "http" and (table := table_commanded(scope)):
+            await self.table_commands.handle(table, scope, cast("Receive", receive), cast("Send", send))
         else:
-            await self.table_commands.handle(table, scope, receive, send)
+            await super().__call__(scope, receive, send)
+
+
+_V1 = (
+    *players.HANDLERS,
+    *tables.HANDLERS,
+    *sse.HANDLERS,
+    *rounds.HANDLERS,
+    *records.HANDLERS,
+    *keys.HANDLERS,
+)
 
 
 def create_app(services: Services) -> Api:
     secret, pool = services.settings.secret, services.pool
-    counter = Counter()
-    parts = Parts(services, Gate(pool, secret), Door(services.executor, secret, counter), Tables(pool))
+    hub = Hub(pool, services.redis)
+    parts = Parts(services, Gate(pool, secret), Door(services.executor, secret), Tables(pool), hub)
     app = Api(
-        [Router("/v1", route_handlers=[*players.HANDLERS, *tables.HANDLERS])],
+        [Router("/v1", route_handlers=_V1), *health.HANDLERS, *pages.HANDLERS],
         exception_handlers={
             Problem: problems.on_problem,
             HTTPException: problems.on_http_exception,
@@ -44,5 +63,5 @@ def create_app(services: Services) -> Api:
         openapi_config=None,
         logging_config=None,
     )
-    app.table_commands = TableCommands(parts)
+    app.table_commands, app.hub = TableCommands(parts), hub
     return app

@@ -5,13 +5,20 @@ Litestar's own binding of `data` is lenient ("5" and 5.0 pass for 5), so routes 
 
 import json
 import re
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import msgspec
+from msgspec import Meta
 
+from domain.money import AMOUNT_MAX
 from services.api.problems import Problem
 
 T = TypeVar("T")
+
+Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
+Position = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
+Limit = Annotated[int, Meta(ge=1, le=1_000)]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ROUND = re.compile(r"[A-Za-z0-9_-]{1,64}\.[1-9][0-9]{0,14}")
@@ -81,3 +88,8 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> None:
 def _refuse_repeat(names: list[str]) -> NoReturn:
     twice = next(name for name in names if names.count(name) > 1)[:100]
     raise Problem(400, "RepeatedField", f"The field `{twice}` stands twice in one object.", facts={"field": twice})
+
+
+def cursor_after(page: Sequence[T], limit: int, of: Callable[[T], int]) -> int | None:
+    """The cursor of what follows a page; None if it was the last one."""
+    return of(page[-1]) if len(page) == limit else None

@@ -14,12 +14,12 @@ import msgspec
 import structlog
 from litestar import Request, Response
 
-from domain.decider import TABLE, WALLET, Submission
+from domain.decider import HOUSE, TABLE, WALLET, Fence, Submission
 from domain.game import Micros, Role
 from domain.games import GAMES
 from domain.money import EXPONENTS, Amount
 from domain.wallet.state import Wallet
-from services.api import problems
+from services.api import metrics, problems
 from services.api.auth import Caller
 from services.api.problems import Problem
 from services.batch import Accepted, Appended, KeyReused, Refused
@@ -69,30 +69,21 @@ class Command(msgspec.Struct, frozen=True):
     route: str
     body: bytes
 
+    def without_key(self) -> "Command":
+        """For a second step that is once-only by its nature."""
+        return msgspec.structs.replace(self, key="")
+
     def fingerprint(self, secret: bytes) -> bytes:
         told = f"{self.caller.role}\n{self.route}\n".encode() + self.body
         return hmac.digest(secret, told, "sha256")
 
 
-class Counter:
-    """Counts of commands by what became of them, for the metrics."""
-
-    def __init__(self) -> None:
-        self.by_code: dict[tuple[str, str], int] = {}
-        self.seconds = 0.0
-
-    def count(self, name: str, code: str, seconds: float) -> None:
-        self.by_code[name, code] = self.by_code.get((name, code), 0) + 1
-        self.seconds += seconds
-
-
 class Door:
     """Takes commands in, for all routes of one process."""
 
-    def __init__(self, executor: Executor, secret: bytes, counter: Counter) -> None:
+    def __init__(self, executor: Executor, secret: bytes) -> None:
         self._executor = executor
         self._secret = hmac.digest(secret, b"croupier-fingerprint-1", "sha256")
-        self._counter = counter
 
     async def send(self, command: Command, stream: str, asked: Any, game: str = "") -> Accepted:
         """Submit what was asked; one line in the log and one count, whatever comes of it. Raises Problem."""
@@ -107,6 +98,10 @@ class Door:
             raise
         finally:
             self._tell(command, stream, type(asked).__name__, code, position, time.perf_counter() - begun)
+
+    async def fence(self, caller: Caller, key: str) -> None:
+        """Make sure that the caller's command with this key never acts. Raises Problem if it was decided already."""
+        await self.send(Command(caller, "", "", b""), HOUSE, Fence(key))
 
     async def _submit(self, command: Command, stream: str, asked: Any, game: str) -> Accepted:
         caller = command.caller
@@ -128,7 +123,7 @@ class Door:
             case Accepted():
                 return answer
             case Refused():
-                raise problems.refused(answer.rule, answer.facts, repeated=answer.repeated)
+                raise problems.refused(answer.rule, answer.facts, game, repeated=answer.repeated)
             case KeyReused():
                 detail = (
                     "This Idempotency-Key was used before, for another request. Give each command a key of its own."
@@ -136,7 +131,7 @@ class Door:
                 raise Problem(422, "KeyReused", detail, facts={"key": command.key})
 
     def _tell(self, command: Command, stream: str, name: str, code: str, position: int | None, took: float) -> None:
-        self._counter.count(name, code, took)
+        metrics.count(name, code, took)
         caller = command.caller
         log.info(
             "command",

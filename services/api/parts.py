@@ -5,17 +5,20 @@ from typing import Any
 from litestar import Request
 from msgspec import Struct
 
-from domain.decider import TABLE, WALLET
+from domain.decider import TABLE, WALLET, Stream
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
 from infra.postgres import Pool
+from services import checkpoints
 from services.api import problems
 from services.api.auth import Caller, Gate
 from services.api.bodies import checked_id
 from services.api.commands import Door
+from services.api.feed import Hub
 from services.wiring import Services
 
 TABLES_KNOWN_MAX = 10_000
+WAIT_S = 5
 
 
 class Tables:
@@ -42,17 +45,31 @@ class Parts(Struct, frozen=True):
     gate: Gate
     door: Door
     tables: Tables
+    hub: Hub
 
     @property
     def pool(self) -> Pool:
         return self.services.pool
 
-    async def wallet(self, operator: str, player: str) -> Wallet:
-        """The wallet as folded in the log's own transaction: never behind."""
-        row = await self.pool.fetchrow(eventlog.SQL["stream"], operator, WALLET + checked_id("player", player))
+    async def stream(self, operator: str, name: str) -> Stream | None:
+        """A stream as folded in the log's own transaction: never behind. None if it is not there."""
+        row = await self.pool.fetchrow(eventlog.SQL["stream"], operator, name)
         if row is None:
+            return None
+        if row["state_schema"] != codec.STATE_SCHEMA:
+            raise problems.not_now("The data is being brought to another version.")
+        return Stream(row["decider"], row["version"], codec.decode_state(row["decider"], row["state"]))
+
+    async def wallet(self, operator: str, player: str) -> Wallet:
+        found = await self.stream(operator, WALLET + checked_id("player", player))
+        if found is None:
             raise problems.not_found("player", player)
-        return codec.decode_state("wallet", row["state"])
+        return found.state
+
+    async def visible(self, operator: str, projection: str, position: int) -> None:
+        """Wait, within bounds, until a projection shows the event at this position."""
+        if position and not await checkpoints.wait_for(self.pool, operator, projection, position, WAIT_S):
+            raise problems.behind(position, WAIT_S)
 
 
 class Asked(Request[Caller, Any, Any]):

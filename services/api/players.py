@@ -3,22 +3,24 @@
 from typing import Annotated
 
 import msgspec
-from litestar import Response, post
-from litestar.params import FromPath
+from litestar import Response, get, post
+from litestar.params import FromPath, FromQuery
 from msgspec import Meta, Struct
 
 from domain.decider import WALLET
 from domain.game import Role
 from domain.money import EXPONENTS
 from domain.wallet import commands as wallet
-from services.api.auth import TOKEN_S_MAX, may
-from services.api.bodies import checked_id, decode
+from domain.wallet.views import WalletView, view
+from services.api import problems
+from services.api.auth import TOKEN_S_MAX, check_own, may
+from services.api.bodies import Id, Limit, Position, checked_id, cursor_after, decode
 from services.api.commands import Command, CommandAnswer, answer_of_wallet, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
+from services.projections import balances, rounds, statement
 from services.settlement import PLATFORM
 
-Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
 Done = Response[CommandAnswer]
 
 
@@ -114,4 +116,103 @@ async def open_session(request: Asked) -> Response[Session]:
     return Response(Session(body.player, token, expires), status_code=201, headers={"cache-control": "no-store"})
 
 
-HANDLERS = (open_player, deposit, withdraw, adjust, block, unblock, open_session)
+# --- Reads --------------------------------------------------------------------------------------------------------
+
+READERS = may(Role.OPERATOR, Role.SUPERVISOR, Role.AUDITOR, Role.PLAYER)
+
+
+class PlayerPage(Struct, frozen=True):
+    players: tuple[balances.Balance, ...]
+    next: str | None
+
+
+class StatementPage(Struct, frozen=True):
+    """Movements of a player's money, the newest first; `next` is the cursor of older ones."""
+
+    movements: tuple[statement.Movement, ...]
+    next: int | None
+
+
+class HistoryPage(Struct, frozen=True):
+    """The rounds a player bet in, the newest first, each with every wager, its odds and what it returned (T25)."""
+
+    rounds: tuple[rounds.Bettor, ...]
+    next: int | None
+
+
+@get("/players", guards=[may(Role.OPERATOR, Role.AUDITOR)])
+async def list_players(request: Asked, cursor: FromQuery[str] = "", limit: FromQuery[Limit] = 100) -> PlayerPage:
+    """Players by their ids."""
+    after = checked_id("player", cursor) if cursor else ""
+    page = await balances.page(request.parts.pool, request.caller.operator, after=after, limit=limit)
+    return PlayerPage(tuple(page), page[-1].player if len(page) == limit else None)
+
+
+@get("/players/{player:str}", guards=[READERS])
+async def read_player(request: Asked, player: FromPath[str]) -> WalletView:
+    """A player's money and open bets, as of this moment."""
+    check_own(request.caller, player)
+    return view(player, await request.parts.wallet(request.caller.operator, player))
+
+
+@get("/players/{player:str}/balance", guards=[READERS])
+async def read_balance(request: Asked, player: FromPath[str], after: FromQuery[Position] = 0) -> balances.Balance:
+    """A player's balance as projected. `after` waits until the event at that position is in it."""
+    await _visible(request, player, "balances", after)
+    found = await balances.one(request.parts.pool, request.caller.operator, player)
+    if found is None:
+        raise problems.not_found("player", player)
+    return found
+
+
+@get("/players/{player:str}/statement", guards=[READERS])
+async def read_statement(
+    request: Asked,
+    player: FromPath[str],
+    cursor: FromQuery[Position | None] = None,
+    limit: FromQuery[Limit] = 100,
+    after: FromQuery[Position] = 0,
+) -> StatementPage:
+    """Every movement of a player's money, with the balance before and after it."""
+    operator = await _visible(request, player, "statement", after)
+    page = await statement.page(request.parts.pool, operator, player, before=cursor, limit=limit)
+    return StatementPage(tuple(page), cursor_after(page, limit, lambda each: each.position))
+
+
+@get("/players/{player:str}/bets", guards=[READERS])
+async def read_bets(
+    request: Asked,
+    player: FromPath[str],
+    cursor: FromQuery[Position | None] = None,
+    limit: FromQuery[Limit] = 100,
+    after: FromQuery[Position] = 0,
+) -> HistoryPage:
+    """A player's bet history."""
+    operator = await _visible(request, player, "rounds", after)
+    page = await rounds.history(request.parts.pool, operator, player, before=cursor, limit=limit)
+    return HistoryPage(tuple(page), cursor_after(page, limit, lambda each: each.first))
+
+
+async def _visible(request: Asked, player: str, projection: str, after: int) -> str:
+    """Check that the player is there and the caller's to see, and wait for the projection. Returns the operator."""
+    check_own(request.caller, player)
+    operator = request.caller.operator
+    await request.parts.wallet(operator, player)
+    await request.parts.visible(operator, projection, after)
+    return operator
+
+
+HANDLERS = (
+    open_player,
+    deposit,
+    withdraw,
+    adjust,
+    block,
+    unblock,
+    open_session,
+    list_players,
+    read_player,
+    read_balance,
+    read_statement,
+    read_bets,
+)

@@ -8,11 +8,11 @@ import msgspec
 import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
-from litestar.types import Scope
 
 from domain.errors import Fact
 from domain.game import Role
 from infra.eventlog import DATABASE_ERRORS
+from services.api.rulebook import meaning
 
 MEDIA_TYPE = "application/problem+json"
 Outcome = Literal["applied", "not_applied", "unknown"]
@@ -77,15 +77,6 @@ UNKNOWN = {"UnknownPlayer", "UnknownTable", "UnknownKey"}
 _BOUNDS = re.compile(
     r"^(Above|Below|TooMany|Insufficient|Wrong|Unknown)|(OffStep|TooLarge|OutOfRange|Fractions|Disagree)$"
 )
-NEXT = {
-    "UnknownPlayer": "Open the player first: POST /v1/players.",
-    "UnknownTable": "GET /v1/tables lists the tables there are.",
-    "InsufficientFunds": "Deposit more, or ask for less.",
-    "PlayerBlocked": "A blocked player places no new stakes; money that is the player's still flows.",
-    "WrongCurrency": "A wallet holds one currency only; send its own.",
-    "Fenced": "This key was fenced: the command did not happen and never will. Send it anew under another key.",
-    "AlreadyDecided": "It is too late to fence it: GET /v1/commands/{key} says what became of it.",
-}
 
 
 def status_of(rule: str) -> int:
@@ -95,11 +86,10 @@ def status_of(rule: str) -> int:
     return 422 if _BOUNDS.search(rule) else 409
 
 
-def refused(rule: str, facts: Mapping[str, Fact], *, repeated: bool = False) -> Problem:
+def refused(rule: str, facts: Mapping[str, Fact], game: str = "", *, repeated: bool = False) -> Problem:
     told = "; ".join(f"{name.replace('_', ' ')}: {_shown(fact)}" for name, fact in facts.items())
-    detail = f"The rule {rule} refused this, and nothing changed{f' ({told})' if told else ''}."
-    if rule in NEXT:
-        detail = f"{detail} {NEXT[rule]}"
+    text = meaning(rule, game) or f"The rule {rule} refused this."
+    detail = f"{text} Nothing changed{f' ({told})' if told else ''}."
     headers = {"idempotent-replayed": "true"} if repeated else None
     return Problem(status_of(rule), rule, detail, facts=facts, headers=headers)
 
@@ -142,6 +132,23 @@ def not_now(why: str) -> Problem:
     return Problem(503, "Unavailable", f"{why} Try again in a moment.", retryable=True, headers={"retry-after": "1"})
 
 
+def behind(position: int, timeout: int) -> Problem:
+    detail = f"What is read here has not come to position {position} within {timeout} s. Try again in a moment."
+    return Problem(503, "Behind", detail, retryable=True, facts={"after": position}, headers={"retry-after": "1"})
+
+
+def bad_cursor(why: str) -> Problem:
+    return Problem(400, "BadCursor", f"The cursor leads nowhere: {why}. Take it from `next` of the page before.")
+
+
+def undecided(key: str) -> Problem:
+    detail = (
+        "No command of yours was decided under this key. It may still be on its way: send it again with the same key, "
+        "or POST /v1/commands/{key}/fence to make sure that it never acts."
+    )
+    return Problem(404, "Undecided", detail, outcome="unknown", facts={"key": key})
+
+
 def internal(*, changing: bool) -> Problem:
     detail = "This is a fault of ours; it is logged."
     if changing:
@@ -181,16 +188,16 @@ def on_http_exception(request: Asked, exception: HTTPException) -> Response[byte
 
 
 def on_exception(request: Asked, exception: Exception) -> Response[bytes]:
-    return answer(of_fault(exception, request.scope))
+    return answer(of_fault(exception, request.method, request.scope["path"]))
 
 
-def of_fault(exception: Exception, scope: Scope) -> Problem:
+def of_fault(exception: Exception, method: str, path: str) -> Problem:
     """What no one foresaw: told in the log, not to the caller. The database being away is foreseen."""
     if isinstance(exception, DATABASE_ERRORS):
-        log.warning("the database cannot be read", path=scope["path"], problem=type(exception).__name__)
+        log.warning("the database cannot be read", path=path, problem=type(exception).__name__)
         return not_now("The database cannot be read.")
-    log.error("a request failed", method=scope["method"], path=scope["path"], exc_info=exception)
-    return internal(changing=scope["method"] != "GET")
+    log.error("a request failed", method=method, path=path, exc_info=exception)
+    return internal(changing=method != "GET")
 
 
 def _parameters(exception: HTTPException) -> str:

@@ -1,19 +1,21 @@
 """Tables: opened by the operator, looked at by all, played at by commands of one's own role."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from litestar import Response, post
-from litestar.params import FromPath
-from litestar.types import Receive, Scope, Send
-from msgspec import Meta, Struct
+from litestar import Response, get, post
+from litestar.params import FromPath, FromQuery
+from litestar.types import HTTPScope, Receive, Send
+from msgspec import Struct
 
-from domain.decider import TABLE
+from domain.decider import TABLE, WALLET
 from domain.game import Role
 from domain.games import GAMES
+from infra import codec
+from infra.eventlog import SQL
 from services.api import problems
 from services.api.auth import Caller, may
-from services.api.bodies import decode, is_id
+from services.api.bodies import Id, Limit, checked_id, decode, is_id
 from services.api.commands import (
     Command,
     CommandAnswer,
@@ -27,8 +29,6 @@ from services.api.commands import (
 from services.api.parts import Asked, Parts
 from services.api.problems import BODY_MAX, Problem
 from services.batch import Accepted
-
-Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
 
 
 class NewTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +115,15 @@ async def play(parts: Parts, command: Command, table: str) -> tuple[CommandAnswe
     return answer_at_table(command.caller, game, TABLE + table, accepted), accepted
 
 
+def table_commanded(scope: HTTPScope) -> str | None:
+    """The table, if this is a request for `TableCommands`."""
+    path = scope["path"]
+    if path.startswith("/v1/tables/") and path.endswith("/commands") and scope["method"] == "POST":
+        table = path[len("/v1/tables/") : -len("/commands")]
+        return table if is_id(table) else None
+    return None
+
+
 class TableCommands:
     """`POST /v1/tables/{table}/commands` is the way of nearly all traffic: bare ASGI, with nothing between.
 
@@ -124,24 +133,16 @@ class TableCommands:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    @staticmethod
-    def table_of(scope: Scope) -> str | None:
-        """The table, if this is a request to handle here."""
-        path = scope["path"]
-        if scope["type"] == "http" and path.startswith("/v1/tables/") and path.endswith("/commands"):
-            table = path[11:-9]
-            if scope["method"] == "POST" and is_id(table):
-                return table
-        return None
-
-    async def handle(self, table: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, table: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
         try:
             command = await self._read(scope, receive)
             answer, accepted = await play(self._parts, command, table)
             status, headers, body = 200, {"content-type": "application/json"}, _encoder.encode(answer)
             headers.update(replayed(accepted))
         except Exception as exception:  # noqa: BLE001 - as Litestar's own exception handlers do
-            problem = exception if isinstance(exception, Problem) else problems.of_fault(exception, scope)
+            problem = (
+                exception if isinstance(exception, Problem) else problems.of_fault(exception, "POST", scope["path"])
+            )
             status, headers, body = problem.status, {"content-type": problems.MEDIA_TYPE}, problem.encoded()
             headers.update(problem.headers)
         told = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -149,7 +150,7 @@ class TableCommands:
         await send({"type": "http.response.start", "status": status, "headers": told})
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
-    async def _read(self, scope: Scope, receive: Receive) -> Command:
+    async def _read(self, scope: HTTPScope, receive: Receive) -> Command:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ}
         authorization = headers.get(b"authorization", "")
         gate = self._parts.gate
@@ -178,4 +179,62 @@ async def _body(receive: Receive, length: str) -> bytes:
             return body
 
 
-HANDLERS = (open_table, send_command)
+# --- Reads --------------------------------------------------------------------------------------------------------
+
+
+class TableEntry(Struct, frozen=True):
+    table: str
+    game: str
+    title: str
+    round: str | None
+    """The round that is on."""
+
+
+class TablePage(Struct, frozen=True):
+    tables: tuple[TableEntry, ...]
+    next: str | None
+
+
+class TableNow(Struct, frozen=True):
+    """A table: as the caller sees it now, and its particulars (`about`): limits, pay table, exact returns."""
+
+    table: str
+    game: str
+    title: str
+    view: Any
+    about: Any
+
+
+@get("/tables", guards=[may(*Role)])
+async def list_tables(request: Asked, cursor: FromQuery[str] = "", limit: FromQuery[Limit] = 100) -> TablePage:
+    """Tables by their ids."""
+    after, operator = checked_id("table", cursor) if cursor else "", request.caller.operator
+    rows = await request.parts.pool.fetch(SQL["streams_like"], operator, TABLE + after, TABLE + "\x7f", limit)
+    tables = tuple(
+        _entry(row["stream"], row["decider"], codec.decode_state(row["decider"], row["state"])) for row in rows
+    )
+    return TablePage(tables, tables[-1].table if len(tables) == limit else None)
+
+
+def _entry(stream: str, decider: str, state: Any) -> TableEntry:
+    game = GAMES[decider]
+    return TableEntry(stream.removeprefix(TABLE), game.name, game.title, game.round(state))
+
+
+@get("/tables/{table:str}", guards=[may(*Role)])
+async def read_table(request: Asked, table: FromPath[str]) -> TableNow:
+    """A table as the caller sees it now."""
+    caller, parts = request.caller, request.parts
+    found = await parts.stream(caller.operator, TABLE + checked_id("table", table))
+    if found is None:
+        raise problems.not_found("table", table)
+    game = GAMES[found.decider]
+    on, bets = game.round(found.state), ()
+    if caller.role is Role.PLAYER and on is not None:
+        wallet = await parts.stream(caller.operator, WALLET + caller.actor)
+        bets = wallet.state.open_in(on) if wallet else ()
+    view = game.view(found.state, caller.viewer, bets)
+    return TableNow(table, game.name, game.title, view, game.about(found.state))
+
+
+HANDLERS = (open_table, send_command, list_tables, read_table)

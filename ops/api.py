@@ -1,0 +1,68 @@
+"""`croupier api`: the HTTP API, in one process of which any number may run beside each other."""
+
+import asyncio
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import click
+import uvicorn
+import uvloop
+
+from infra import logging
+from infra.settings import Settings, SettingsError
+from services.api.app import create_app
+from services.wiring import opened
+
+STOP_S = 2
+"""For requests on their way when the process is told to end; whatever is still there after it is cut off."""
+
+
+@click.command(help="Serve HTTP on CROUPIER_HOST and CROUPIER_PORT. Any number of these may run at once.")
+@click.option("--socket", "unix_socket", help="Listen on this unix socket instead.")
+def command(unix_socket: str | None) -> None:
+    try:
+        settings = Settings.from_environment()
+    except SettingsError as missing:
+        raise click.ClickException(str(missing)) from None
+    logging.configure(settings, "api")
+    uvloop.run(serve(settings, unix_socket))
+
+
+async def serve(settings: Settings, unix_socket: str | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; a second one ends at once."""
+    async with opened(settings, "api") as services:
+        app = create_app(services)
+        config = uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            uds=unix_socket,
+            loop="none",
+            http="httptools",
+            ws="none",
+            access_log=False,
+            log_config=None,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=STOP_S,
+        )
+        server = _Server(config)
+
+        def stop() -> None:
+            app.end()  # streams of events would else hold the process until their time is over
+            server.force_exit, server.should_exit = server.should_exit, True
+
+        for name in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(name, stop)
+        await server.serve()
+    if not server.started:
+        raise click.ClickException(f"cannot listen on {unix_socket or f'{settings.host}:{settings.port}'}")
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, but signals are ours: it would raise them again at its end, and exit with 143 for an orderly stop."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield

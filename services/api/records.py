@@ -1,0 +1,152 @@
+"""The record: the log itself for auditors, who did what, and what became of a command."""
+
+from typing import Literal
+
+import msgspec
+from litestar import get, post
+from litestar.params import FromPath, FromQuery
+from msgspec import Struct
+
+from domain.errors import Fact
+from domain.game import Micros, Role
+from infra import eventlog
+from infra.eventlog import SQL, EventRow
+from services.api import problems
+from services.api.auth import may
+from services.api.bodies import Limit, Position, cursor_after
+from services.api.commands import checked_key
+from services.api.parts import Asked
+from services.api.problems import Problem
+from services.batch import Stored, StoredAccepted, StoredFence, StoredRefused
+from services.projections import audit
+
+
+class LogEntry(Struct, frozen=True):
+    """An event as it stands in the log. `data` is the JSON text exactly as it was hashed; hashes are hex."""
+
+    position: int
+    stream: str
+    version: int
+    type: str
+    schema: int
+    round: str | None
+    command: str | None
+    actor: str
+    role: str
+    at: Micros
+    data: str
+    hash: str
+
+
+class LogPage(Struct, frozen=True):
+    """Events in the order of the log. `before` is the hash that the first of them links to (at the beginning of a log,
+    that of its genesis), `next` the cursor of what follows; `tip` is where the log stands."""
+
+    events: tuple[LogEntry, ...]
+    before: str
+    next: int | None
+    tip: int
+    epoch: int
+
+
+class CommandRecord(Struct, frozen=True):
+    """What became of a command. `accepted`: its events are at positions `first` to `last`. `refused`: by the rule
+    `code`. `fenced`: it did not come in time, and never will act."""
+
+    key: str
+    became: Literal["accepted", "refused", "fenced"]
+    received: Micros
+    decided: Micros
+    first: int | None = None
+    last: int | None = None
+    code: str | None = None
+    facts: dict[str, Fact] = {}
+
+
+class Fenced(Struct, frozen=True):
+    key: str
+    became: Literal["fenced"] = "fenced"
+
+
+_stored: "msgspec.json.Decoder[Stored]" = msgspec.json.Decoder(Stored)
+
+
+@get("/events", guards=[may(Role.AUDITOR, Role.OPERATOR)])
+async def read_log(request: Asked, cursor: FromQuery[Position] = 0, limit: FromQuery[Limit] = 100) -> LogPage:
+    """Read the log, in order, without gaps; every event links to the one before by its hash."""
+    operator, pool = request.caller.operator, request.parts.pool
+    tip = await eventlog.tip(pool, operator)
+    if tip is None:
+        raise problems.not_found("log", operator)
+    if cursor > tip.position:
+        raise problems.bad_cursor(f"the log ends at {tip.position}")
+    before = await pool.fetchval(SQL["hash_at"], operator, cursor) if cursor else eventlog.genesis(operator, 1)
+    rows = await eventlog.after(pool, operator, cursor, limit)
+    following = cursor_after(rows, limit, lambda row: row.position)
+    return LogPage(tuple(map(_entry, rows)), before.hex(), following, tip.position, tip.epoch)
+
+
+def _entry(row: EventRow) -> LogEntry:
+    told = (row.round, row.command, row.actor, row.role, row.at, row.data, row.hash.hex())
+    return LogEntry(row.position, row.stream, row.version, row.type, row.schema, *told)
+
+
+@get("/commands/{key:str}", guards=[may(*Role)])
+async def read_command(request: Asked, key: FromPath[str]) -> CommandRecord:
+    """What became of the caller's own command with this Idempotency-Key."""
+    caller = request.caller
+    row = await request.parts.pool.fetchrow(SQL["command"], caller.operator, caller.actor, checked_key(key))
+    if row is None:
+        raise problems.undecided(key)
+    match _stored.decode(row["outcome"]):
+        case StoredAccepted():
+            return CommandRecord(key, "accepted", row["received"], row["decided"], row["first"], row["last"])
+        case StoredRefused(rule=rule, facts=facts):
+            return CommandRecord(key, "refused", row["received"], row["decided"], code=rule, facts=facts)
+        case StoredFence():
+            return CommandRecord(key, "fenced", row["received"], row["decided"])
+
+
+@post(
+    "/commands/{key:str}/fence", guards=[may(Role.PLAYER, Role.STUDIO, Role.SUPERVISOR, Role.OPERATOR)], status_code=200
+)
+async def fence_command(request: Asked, key: FromPath[str]) -> Fenced:
+    """Make sure that the caller's command with this key never acts, if it has not been decided yet. Needs no
+    Idempotency-Key: the one in the path says it all, and twice is as good as once."""
+    caller = request.caller
+    await request.parts.door.fence(caller, checked_key(key))
+    return Fenced(key)
+
+
+class AuditPage(Struct, frozen=True):
+    """Who did what when, the newest first; `next` is the cursor of older ones."""
+
+    entries: tuple[audit.Told, ...]
+    next: int | None
+
+
+@get("/audit", guards=[may(Role.AUDITOR, Role.OPERATOR)])
+async def read_audit(
+    request: Asked,
+    actor: FromQuery[str | None] = None,
+    subject: FromQuery[str | None] = None,
+    cursor: FromQuery[Position | None] = None,
+    limit: FromQuery[Limit] = 100,
+    after: FromQuery[Position] = 0,
+) -> AuditPage:
+    """The audit log: all of it, or of one actor, or of one subject (a stream, as `wallet:ann` or `table:t1`)."""
+    operator = request.caller.operator
+    await request.parts.visible(operator, "audit", after)
+    page = await audit.page(
+        request.parts.pool, operator, actor=_name(actor), subject=_name(subject), before=cursor, limit=limit
+    )
+    return AuditPage(tuple(page), cursor_after(page, limit, lambda each: each.entry.position))
+
+
+def _name(text: str | None) -> str | None:
+    if text is not None and not (text.isascii() and text.isprintable() and len(text) <= 100):
+        raise Problem(400, "BadParameter", "actor and subject are at most 100 printable characters of ASCII.")
+    return text
+
+
+HANDLERS = (read_log, read_command, fence_command, read_audit)

@@ -1,0 +1,107 @@
+"""Rounds: their results, who bet in them, and any of them played again from its events."""
+
+from typing import Annotated
+
+from litestar import get
+from litestar.params import FromPath, FromQuery
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from domain.game import Role
+from infra.sql import queries
+from services.api import problems
+from services.api.auth import may
+from services.api.bodies import Limit, Position, checked_id, checked_round, cursor_after
+from services.api.parts import Asked
+from services.projections import rounds
+from services.replay import Replay, replay
+
+SQL = queries("api")
+Step = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+
+
+class RoundPage(Struct, frozen=True):
+    """Rounds, the newest first; `next` is the cursor of older ones."""
+
+    rounds: tuple[rounds.Round, ...]
+    next: int | None
+
+
+class RoundResult(Struct, frozen=True):
+    """A round and who bet in it, by name; to a player only the player's own bets. `next` is the cursor of more."""
+
+    round: rounds.Round
+    bettors: tuple[rounds.Bettor, ...]
+    next: str | None
+
+
+READERS = may(Role.OPERATOR, Role.SUPERVISOR, Role.AUDITOR, Role.STUDIO, Role.PLAYER)
+
+
+@get("/rounds", guards=[READERS])
+async def list_rounds(
+    request: Asked,
+    table: FromQuery[str | None] = None,
+    cursor: FromQuery[Position | None] = None,
+    limit: FromQuery[Limit] = 100,
+    after: FromQuery[Position] = 0,
+) -> RoundPage:
+    """Rounds of a table, or of all tables."""
+    operator = request.caller.operator
+    if table is not None:
+        await request.parts.tables.game_at(operator, table)
+    await request.parts.visible(operator, "rounds", after)
+    page = await rounds.page(request.parts.pool, operator, table, before=cursor, limit=limit)
+    return RoundPage(tuple(page), cursor_after(page, limit, lambda each: each.first))
+
+
+@get("/rounds/{round_id:str}", guards=[READERS])
+async def read_round(
+    request: Asked,
+    round_id: FromPath[str],
+    cursor: FromQuery[str] = "",
+    limit: FromQuery[Limit] = 100,
+    after: FromQuery[Position] = 0,
+) -> RoundResult:
+    """A round's result, and every wager in it with its odds and what it returned."""
+    caller, pool = request.caller, request.parts.pool
+    await request.parts.visible(caller.operator, "rounds", after)
+    found = await rounds.one(pool, caller.operator, checked_round(round_id))
+    if found is None:
+        raise problems.not_found("round", round_id)
+    if caller.role is Role.STUDIO:
+        return RoundResult(found, (), None)
+    if caller.role is Role.PLAYER:
+        own = await pool.fetchrow(SQL["bettor"], caller.operator, round_id, caller.actor)
+        return RoundResult(found, (rounds.bettor_of(own),) if own else (), None)
+    bettors = await rounds.bettors(
+        pool, caller.operator, round_id, after=checked_id("player", cursor) if cursor else "", limit=limit
+    )
+    return RoundResult(found, tuple(bettors), bettors[-1].player if len(bettors) == limit else None)
+
+
+@get("/rounds/{round_id:str}/replay", guards=[READERS])
+async def replay_round(
+    request: Asked,
+    round_id: FromPath[str],
+    step: FromQuery[Step | None] = None,
+    cursor: FromQuery[Position] = 0,
+    limit: FromQuery[Limit] = 1_000,
+) -> Replay:
+    """Play a round again from its events, step by step as the caller saw it, with what it proves. `step` gives that
+    step alone; else steps after number `cursor`."""
+    caller = request.caller
+    after, most = (cursor, limit) if step is None else (step - 1, 1)
+    played = await replay(
+        request.parts.pool, caller.operator, checked_round(round_id), caller.viewer, after=after, limit=most
+    )
+    if played is None:
+        raise problems.not_found("round", round_id)
+    if step is not None and not played.steps:
+        raise problems.not_found("step", str(step))
+    if caller.role is Role.PLAYER:  # a proof that fails names whose bet it is about
+        return replace(played, proofs=tuple(replace(proof, failed=()) for proof in played.proofs))
+    return played
+
+
+HANDLERS = (list_rounds, read_round, replay_round)

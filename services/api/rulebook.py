@@ -1,0 +1,85 @@
+"""What each code of a problem means: the rules in the words of their own rules.md, and what is refused at the door."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import domain.games
+import domain.wallet
+from domain.games import GAMES
+
+_RULE = re.compile(r"^#{2,} ([A-Z][A-Za-z]+)\n+(.+?)(?=\n\s*\n|\n#|\Z)", re.MULTILINE | re.DOTALL)
+
+DOOR = {
+    "Unauthorized": "The key or token is missing, unknown, revoked, expired or forged.",
+    "Forbidden": "The key's role may not do this.",
+    "WrongRole": "The command is one of another role at this table.",
+    "NotFound": "What is named is not there, or not yours to see.",
+    "MethodNotAllowed": "The path is there, but not for this method.",
+    "UnsupportedMediaType": "Bodies are application/json in UTF-8.",
+    "TooLarge": "The body is larger than 64 KiB.",
+    "KeyMissing": "A command came without an Idempotency-Key.",
+    "BadKey": "The Idempotency-Key is not 1 to 64 of A-Z a-z 0-9 _ and -.",
+    "KeyReused": "The Idempotency-Key was used before, for another request. Nothing was done.",
+    "BadId": "An id is 1 to 64 of A-Z a-z 0-9 _ and -; a round's is its table, a point and a number.",
+    "BadParameter": "A parameter of the query is not what it should be.",
+    "BadCursor": "A cursor or Last-Event-ID leads nowhere.",
+    "MalformedJson": "The body is not JSON.",
+    "UnknownField": "The body has a field that is not known here; nothing is ever ignored.",
+    "RepeatedField": "A field stands twice in one object.",
+    "MissingField": "The body lacks a field.",
+    "WrongType": "A field is of another type; amounts are whole numbers without point or exponent.",
+    "InvalidValue": "A field's value is out of its bounds.",
+    "UnknownCommand": "The table's game has no command of this name.",
+    "UnknownGame": "There is no game of this name.",
+    "UnknownCurrency": "Wallets and tables hold currencies of ISO 4217 that are known here.",
+    "ReservedId": "The id is one that Croupier keeps for itself.",
+    "Disconnected": "The body did not come to its end.",
+    "UnknownTable": "There is no table of this name.",
+    "TableExists": "There is a table of this name already.",
+    "UnknownKey": "There is no API key of this name.",
+    "TooManyKeys": "An operator has at most 1,000 API keys, revoked ones included.",
+    "AlreadyDecided": "The command was decided before it could be fenced.",
+    "Fenced": "The command's key was fenced before it came: it did not happen and never will.",
+    "Undecided": "No command was decided under this key yet.",
+    "Behind": "What is read has not come to the position that the reader waits for.",
+    "Busy": "The queue of commands is full; nothing was taken in.",
+    "Unavailable": "The log or database cannot be reached; `outcome` says what that means for a command.",
+    "InternalError": "A fault of ours; it is logged.",
+}
+
+
+def rules_of(page: Path) -> dict[str, str]:
+    """The rules of a rules.md: each name with the first paragraph under it, on one line."""
+    text = page.read_text() if page.exists() else ""
+    return {name: " ".join(told.split()) for name, told in _RULE.findall(text)}
+
+
+def _beside(module_file: str | None) -> Path:
+    assert module_file is not None
+    return Path(module_file).parent
+
+
+_WALLET = rules_of(_beside(domain.wallet.__file__) / "rules.md")
+_BY_GAME = {name: rules_of(_beside(domain.games.__file__) / name / "rules.md") for name in GAMES}
+
+
+def meaning(code: str, game: str = "") -> str:
+    """What a code means, in one or two sentences; "" if it is not known."""
+    return _BY_GAME.get(game, {}).get(code) or _WALLET.get(code) or DOOR.get(code, "")
+
+
+def meanings(code: str) -> Iterator[tuple[str, str]]:
+    """Where a code comes from, and what it means there."""
+    if code in DOOR:
+        yield "HTTP", DOOR[code]
+    if code in _WALLET:
+        yield "Wallet", _WALLET[code]
+    for name, rules in _BY_GAME.items():
+        if code in rules:
+            yield GAMES[name].title, rules[code]
+
+
+def codes() -> list[str]:
+    """Every code there is."""
+    return sorted({*DOOR, *_WALLET, *(code for rules in _BY_GAME.values() for code in rules)})
