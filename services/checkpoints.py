@@ -35,6 +35,16 @@ async def live(pool: Pool, operator: str, projection: str) -> Checkpoint:
     return Checkpoint(*record)
 
 
+def follows(at: Checkpoint, rows: Sequence[EventRow]) -> bool:
+    """Do these rows begin after the checkpoint, without a gap, each hash made of the one before and its event?"""
+    before = at.hash
+    for expected, row in enumerate(rows, start=at.position + 1):
+        if row.position != expected or eventlog.link(before, row) != row.hash:
+            return False
+        before = row.hash
+    return True
+
+
 async def apply(
     connection: Connection, operator: str, projection: Projection, at: Checkpoint, rows: Sequence[EventRow]
 ) -> Checkpoint | None:

@@ -152,10 +152,10 @@ class Projector:
     async def _next(self, at: Checkpoint, block_ms: int) -> list[EventRow]:
         """What follows a checkpoint: from Redis if that is whole, else from the log. Raises LogTorn."""
         entries = await self._from_redis(at.position, block_ms)
-        if entries and _follows(at, entries):
+        if entries and checkpoints.follows(at, entries):
             return list(entries)
         rows = await eventlog.after(self._pool, self.operator, at.position, BATCH)
-        if rows and not _follows(at, rows):
+        if rows and not checkpoints.follows(at, rows):
             raise LogTorn(f"{self.operator}: the log does not go on from checkpoint {at.position}")
         metrics.projection_from_log.labels(self.operator).inc(len(rows))
         return rows
@@ -179,16 +179,6 @@ class Projector:
             self._stream = fanout.key(self.operator, tip.epoch if tip else 1)
             self._epoch_at = time.monotonic() + 1
         return self._stream
-
-
-def _follows(at: Checkpoint, rows: Sequence[EventRow]) -> bool:
-    """Do these rows begin after the checkpoint, without a gap, each hash made of the one before and its event?"""
-    before = at.hash
-    for expected, row in enumerate(rows, start=at.position + 1):
-        if row.position != expected or eventlog.link(before, row) != row.hash:
-            return False
-        before = row.hash
-    return True
 
 
 class Projectors:

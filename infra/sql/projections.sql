@@ -22,3 +22,22 @@ returning set_config('synchronous_commit', 'off', true)
 -- stop: an event that cannot be applied
 update checkpoints set problem = $5
 where operator = $1 and projection = $2 and generation = $3 and position = $4
+
+-- lock: the live checkpoint, so that it stays where it is until the next generation takes its place
+select generation, position, hash, problem from checkpoints where operator = $1 and projection = $2 and live for update
+
+-- build: a checkpoint at the log's beginning for a generation that nobody reads yet
+insert into checkpoints (operator, projection, generation, live, position, hash, at)
+values ($1, $2, $3, false, 0, $4, clock_timestamp())
+
+-- leftovers: generations that nobody reads: replaced ones, and those of a rebuild that was cut off
+select generation from checkpoints where operator = $1 and projection = $2 and not live
+
+-- retire: the generation that was read until now
+update checkpoints set live = false where operator = $1 and projection = $2 and live
+
+-- promote: the generation that is read from now on
+update checkpoints set live = true where operator = $1 and projection = $2 and generation = $3
+
+-- drop: the checkpoint of a generation whose rows are gone
+delete from checkpoints where operator = $1 and projection = $2 and generation = $3 and not live

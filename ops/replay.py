@@ -1,0 +1,91 @@
+"""The verb `replay`: a stored round played again, event by event, with what it proves."""
+
+import asyncio
+import sys
+
+import click
+import msgspec
+
+from domain.game import Role, Viewer
+from infra import eventlog, postgres
+from infra.settings import Settings, SettingsError
+from services.notation import Notation
+from services.replay import STEPS_MAX, Replay, Step, replay
+
+AUDITOR = Viewer("replay", Role.AUDITOR)
+
+
+@click.command(help="Play a stored round again: what happened, the money it moved, and the proofs worked out again.")
+@click.argument("round_id", metavar="ROUND")
+@click.option("--operator", help="Whose round; needed only if several operators have one of this name.")
+@click.option("--step", type=click.IntRange(min=1), help="Only this step, with the table as everybody saw it then.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document, as GET /v1/rounds/{round}/replay gives it.")
+def command(round_id: str, operator: str | None, step: int | None, *, as_json: bool) -> None:
+    try:
+        settings = Settings.from_environment()
+    except SettingsError as missing:
+        raise click.ClickException(str(missing)) from None
+    played = asyncio.run(_replay(settings.postgres, round_id, operator, step))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(played)).decode())
+    elif step is not None:
+        _tell_step(played, step)
+    else:
+        _tell(played)
+    if not played.holds:
+        sys.exit(1)
+
+
+async def _replay(dsn: str, round_id: str, operator: str | None, step: int | None) -> Replay:
+    pool = await postgres.pool(dsn, name="replay")
+    after, limit = (0, STEPS_MAX) if step is None else (step - 1, 1)
+    try:
+        operators = [operator] if operator else await eventlog.operators(pool)
+        played = [await replay(pool, each, round_id, AUDITOR, after=after, limit=limit) for each in operators]
+    finally:
+        await pool.close()
+    match [each for each in played if each is not None]:
+        case [one]:
+            return one
+        case []:
+            raise click.ClickException(f"the log knows no round {round_id!r}")
+        case _:
+            raise click.ClickException(f"several operators have a round {round_id!r}: say which with --operator")
+
+
+def _tell(played: Replay) -> None:
+    click.secho(
+        f"{played.round}: {played.title} at {played.table}, {'ended' if played.ended else 'still on'}", bold=True
+    )
+    notation = Notation(played.steps[0].at) if played.steps else None
+    before = None
+    for step in played.steps:
+        assert notation is not None
+        if (said := (step.at, step.actor, step.command)) != before:
+            click.echo(f"{notation.clock(step.at):<12}{step.actor:<20}{step.command or ''}".rstrip())
+            before = said
+        who = step.stream.partition(":")[2] + ": " if step.money else ""
+        click.echo(f"{step.number:>7} -> {who}{notation.named(step.event, played.round)}")
+    if played.steps_in_all > len(played.steps):
+        click.echo(f"        ... {played.steps_in_all - len(played.steps)} more steps; --step N shows any of them")
+    _tell_proofs(played)
+
+
+def _tell_proofs(played: Replay) -> None:
+    totals = played.totals
+    click.echo(
+        f"{totals.bettors} bettors, {totals.staked} staked, {totals.returned} returned, {totals.open} still open"
+    )
+    if played.fairness is not None:
+        click.echo(msgspec.json.format(msgspec.json.encode(played.fairness)).decode())
+    for proof in played.proofs:
+        verdict = click.style("holds", fg="green") if proof.holds else click.style("FAILS", fg="red")
+        failed = f": {', '.join(proof.failed)}" if proof.failed else ""
+        click.echo(f"{verdict}  {proof.what} ({proof.tried}){failed}")
+
+
+def _tell_step(played: Replay, number: int) -> None:
+    if not played.steps:
+        raise click.ClickException(f"{played.round} has {played.steps_in_all} steps, so no step {number}")
+    step: Step = played.steps[0]
+    click.echo(msgspec.json.format(msgspec.json.encode(step)).decode())

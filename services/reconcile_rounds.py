@@ -1,0 +1,112 @@
+"""Reconcile, round by round: the rows of rounds and of their bettors against a fresh fold of each round's events."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from infra import eventlog
+from infra.eventlog import EventRow
+from infra.postgres import Pool
+from infra.sql import queries
+from services.checkpoints import Checkpoint
+from services.projections import rounds
+from services.projections.rounds import Bettor, Book, Round
+from services.reconcile_streams import Finder, unknown
+
+SQL = queries("reconcile")
+PAGE = eventlog.PAGE
+
+
+async def compare(pool: Pool, operator: str, at: Checkpoint, findings: Finder) -> None:
+    """Fold every round, and compare each row at the position that it names as its last."""
+    folding: _Folding | None = None
+    place: tuple[str, int] = ("", 0)
+    while records := await pool.fetch(SQL["events_by_round"], operator, *place, PAGE):
+        rows = [eventlog.row_of(record) for record in records]
+        last = rows[-1].round or ""
+        place = (last, rows[-1].position)
+        new = list({row.round or "" for row in rows} - ({folding.round} if folding else set()))
+        stored, bettors = await _stored(pool, operator, at.generation, new)
+        for row in rows:
+            if folding is None or folding.round != row.round:
+                await _finish(pool, operator, folding, findings)
+                round_id = row.round or ""
+                folding = _Folding(round_id, stored.get(round_id), bettors.get(round_id, []), at)
+            folding.take(row)
+    await _finish(pool, operator, folding, findings)
+    key = (operator, at.generation)
+    await unknown(pool, SQL["rounds_without_events"], key, "rounds has {}, which is not in the log", findings)
+
+
+async def _stored(
+    pool: Pool, operator: str, generation: int, names: Sequence[str]
+) -> tuple[dict[str, Round], dict[str, list[Bettor]]]:
+    found = await pool.fetch(rounds.SQL["load"], operator, generation, names)
+    bettors: dict[str, list[Bettor]] = {}
+    for record in await pool.fetch(SQL["bettors"], operator, generation, names):
+        bettors.setdefault(record["round"], []).append(rounds.bettor_of(record))
+    return {record["round"]: rounds.round_of(record) for record in found}, bettors
+
+
+async def _finish(pool: Pool, operator: str, folding: "_Folding | None", findings: Finder) -> None:
+    if folding is None:
+        return
+    while folding.behind:
+        records = await pool.fetch(eventlog.SQL["events_of_round"], operator, folding.round, folding.position, PAGE)
+        if not records:
+            break
+        for record in records:
+            folding.take(eventlog.row_of(record))
+    folding.compare(findings)
+
+
+class _Folding:
+    """One round on its way, and what its rows were at the positions at which they are to be compared."""
+
+    def __init__(self, round_id: str, stored: Round | None, bettors: Sequence[Bettor], at: Checkpoint) -> None:
+        self.round = round_id
+        self.position = 0
+        self._book = Book()
+        self._at = at
+        self._found: dict[str, Round | Bettor] = {each.player: each for each in bettors}
+        if stored is not None:
+            self._found[""] = stored
+        self._until = max((each.last for each in self._found.values()), default=0)
+        self._then: dict[str, Round | Bettor] = {}
+        """Rows of the fold as they were at the position that the found row names. The round's own is under ''."""
+        self._due: dict[str, int] = {}
+        """The last position, up to the checkpoint, that each row must have taken in."""
+
+    @property
+    def behind(self) -> bool:
+        return self.position < self._until
+
+    def take(self, row: EventRow) -> None:
+        self._book.take(row)
+        self.position = row.position
+        now: dict[str, Round | Bettor | None] = {"": self._book.rounds.get(self.round)}
+        if row.type.startswith("wallet."):
+            player = row.stream.partition(":")[2]
+            now[player] = self._book.bettors.get((self.round, player))
+        for name, folded in now.items():
+            if folded is None or folded.last != row.position:
+                continue
+            found = self._found.get(name)
+            if found is not None and found.last == row.position:
+                self._then[name] = folded
+            if row.position <= self._at.position:
+                self._due[name] = row.position
+
+    def compare(self, findings: Any) -> None:
+        findings.compared["rounds"] += 1
+        findings.compared["bettors"] += len(self._found.keys() - {""})
+        for name in sorted(self._found.keys() | self._due.keys()):
+            what = f"bettor {name} of round {self.round}" if name else f"round {self.round}"
+            found, due = self._found.get(name), self._due.get(name, 0)
+            if found is None:
+                findings.differs(f"{what} is missing")
+            elif found.last < due:
+                findings.differs(f"{what} stands at {found.last}, not yet at the event at {due}")
+            elif name not in self._then:
+                findings.differs(f"{what} stands at {found.last}, which changed nothing of it")
+            else:
+                findings.same(what, self._then[name], found)
