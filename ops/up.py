@@ -1,0 +1,102 @@
+"""`croupier up`: everything on this machine, with tables to look at and bots that play, until Ctrl-C."""
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from domain.game import Role
+from infra.embedded import EmbeddedError
+from ops import demo_house
+from ops.client import Problem
+from ops.data_folder import DEFAULT
+from ops.stack import Stack
+
+LOOK_EVERY_S = 0.2
+
+
+@click.command()
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=DEFAULT,
+    help="Where servers, secrets and logs are kept over restarts. Default: the folder `data` beside the script.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free one.")
+@click.option("--bots/--no-bots", default=True, show_default=True, help="Players who bet, and a studio that deals.")
+def command(data: Path, port: int, bots: bool) -> None:
+    """Run everything on this machine, with tables to look at and bots that play.
+
+    A private Postgres and a private Valkey are started in the data folder; with CROUPIER_POSTGRES or CROUPIER_REDIS
+    set, that server is used instead. Ctrl-C stops all of it; what was played is still there at the next start.
+    """
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, _interrupt)
+    stack = Stack(data, port=port)
+    begun = time.monotonic()
+    try:
+        stack.start(_say)
+        keys, fresh = asyncio.run(demo_house.furnished(stack.settings, stack.url, stack.data / "keys"))
+        if bots:
+            _start_bots(stack)
+        click.echo(_where_to_look(stack, keys, fresh, time.monotonic() - begun))
+        _watch_over(stack)
+    except KeyboardInterrupt:
+        _say("stopping ...")
+    except (EmbeddedError, Problem) as fault:
+        raise click.ClickException(str(fault)) from fault
+    finally:
+        _ignore_impatience()
+        stack.stop()
+    _say(f"stopped; `croupier up` goes on from here (data in {stack.data})")
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _ignore_impatience() -> None:
+    """The rest takes some seconds at most; a second Ctrl-C would only leave work for the next start."""
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)
+
+
+def _start_bots(stack: Stack) -> None:
+    """They know the address and their keys, and none of the secrets of API and worker."""
+    secrets = ("CROUPIER_SECRET", "CROUPIER_VAULT_KEYS", "CROUPIER_POSTGRES", "CROUPIER_REDIS")
+    stack.add("bots", ["-m", "ops.bots", stack.url, str(stack.data / "keys")], log=False, without=secrets)
+
+
+def _watch_over(stack: Stack) -> NoReturn:
+    while True:
+        time.sleep(LOOK_EVERY_S)
+        stack.revive(_say)
+
+
+def _say(line: str) -> None:
+    click.echo(click.style("· ", dim=True) + line)
+
+
+def _where_to_look(stack: Stack, keys: demo_house.Keys, fresh: list[Role], seconds: float) -> str:
+    folder, url = stack.data / "keys", stack.url
+    told = [f"\nCroupier is up ({seconds:.1f} s).\n"]
+    if fresh:
+        told.append("Keys of the operator `demo`, shown this once; the log holds only their digests:")
+        told += [f"  {role:<11}{keys[role]}" for role in fresh]
+        told.append(f"For bots and for you they are also kept in {folder} (files that only you can read).\n")
+    else:
+        told.append(f"Keys of the operator `demo` are in {folder}.\n")
+    told += [
+        "Where to look:",
+        f"  API to try     {url}/docs",
+        f"  tables         {', '.join(f'{url}/v1/tables/{table}' for table in demo_house.TABLES)}",
+        f"  health         {url}/health/ready     metrics  {url}/metrics",
+        f"  logs           {stack.data}/api.log, worker.log, postgres.log, redis.log\n",
+        "Try:",
+        f'  curl -s {url}/v1/tables/rng-1 -H "Authorization: Bearer $(cat {folder}/operator)"',
+        "README.md goes on from there. Ctrl-C stops everything.\n",
+    ]
+    return "\n".join(told)
