@@ -29,7 +29,7 @@ class Entry(EventRow, frozen=True, array_like=True):
 _APPEND = """
 -- Appends what follows the caller's idea of the last id; if another relay was here, or Redis lost the stream, nothing.
 -- KEYS[1] the stream; ARGV[1] the last position as the caller knows it, ARGV[2...] entries for the positions after it.
--- Returns the stream's last-generated-id, which tells the caller where the stream stands now.
+-- Returns how many entries were added.
 local last = '0-0'
 if redis.call('EXISTS', KEYS[1]) == 1 then
     local info = redis.call('XINFO', 'STREAM', KEYS[1])
@@ -38,12 +38,12 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
     end
 end
 local known = tonumber(ARGV[1])
-if last ~= '0-0' and last ~= ARGV[1] .. '-0' then return last end
-if last == '0-0' and ARGV[2] ~= 'begin' and known > 0 then return last end
+if last ~= '0-0' and last ~= ARGV[1] .. '-0' then return 0 end
+if last == '0-0' and ARGV[2] ~= 'begin' and known > 0 then return 0 end
 for i = 3, #ARGV do
-    last = redis.call('XADD', KEYS[1], string.format('%.0f-0', known + i - 2), 'e', ARGV[i])
+    redis.call('XADD', KEYS[1], string.format('%.0f-0', known + i - 2), 'e', ARGV[i])
 end
-return last
+return #ARGV - 2
 """
 
 _encoder = msgspec.msgpack.Encoder()
@@ -70,13 +70,12 @@ class Writer:
     def __init__(self, client: Redis) -> None:
         self._append = client.register_script(_APPEND)
 
-    async def append(self, stream: str, after: int, entries: Sequence[bytes], *, begin: bool = False) -> int:
-        """Append entries for the positions after `after`, if the stream ends there; returns where it ends now.
+    async def append(self, stream: str, after: int, entries: Sequence[bytes], *, begin: bool = False) -> bool:
+        """Append entries for the positions after `after`; False, and nothing is added, if the stream ends elsewhere.
 
         `begin` allows a stream that is empty to begin at `after`.
         """
-        last = await self._append(keys=[stream], args=[after, "begin" if begin else "", *entries])
-        return _position(last)
+        return bool(await self._append(keys=[stream], args=[after, "begin" if begin else "", *entries]))
 
 
 async def last_position(client: Redis, stream: str) -> int:

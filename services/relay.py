@@ -72,10 +72,10 @@ class Relay:
         records = await self._read(at, tip)
         entries = [fanout.encode(record, before) for record, before in _linked(records, at.hash)]
         stream = fanout.key(self.operator, at.epoch)
-        ends = await self._writer.append(stream, at.position, entries, begin=at.begins)
-        if ends != at.position + len(entries):
-            self._at = None  # another relay was quicker, or Redis lost the stream: look again where it stands
+        if not await self._writer.append(stream, at.position, entries, begin=at.begins):
+            self._at = None  # another relay was quicker, or Redis lost the stream: look again where it ends
             return 0
+        ends = at.position + len(entries)
         self._at = Place(at.epoch, ends, records[-1]["hash"])
         metrics.relay_position.labels(self.operator).set(ends)
         if ends - self._trimmed >= _TRIM_EVERY:
@@ -98,18 +98,19 @@ class Relay:
 
     async def _resume(self, tip: Tip) -> Place:
         stream = fanout.key(self.operator, tip.epoch)
-        last = await fanout.last_position(self._redis, stream)
-        if not last:
-            if tip.epoch > 1:
-                await fanout.retire(self._redis, self.operator, tip.epoch - 1)
-            slowest = await self._pool.fetchval(SQL["slowest"], self.operator)
-            begin = min(tip.position, max(slowest or 0, tip.position - self._cap))
-            return Place(tip.epoch, begin, await self._hash_at(begin), begins=True)
         entry = await fanout.last_entry(self._redis, stream)
-        known = await self._hash_at(last)
-        if entry is not None and (entry.position, entry.hash) != (last, known):
-            raise LogRestored(f"{self.operator}: the stream's event {last} is not the one of the log")
-        return Place(tip.epoch, last, known)
+        if entry is not None:
+            known = await self._hash_at(entry.position)
+            if entry.hash != known:
+                raise LogRestored(f"{self.operator}: the stream's event {entry.position} is not the one of the log")
+            return Place(tip.epoch, entry.position, known)
+        if last := await fanout.last_position(self._redis, stream):
+            return Place(tip.epoch, last, await self._hash_at(last))
+        if tip.epoch > 1:
+            await fanout.retire(self._redis, self.operator, tip.epoch - 1)
+        slowest = await self._pool.fetchval(SQL["slowest"], self.operator)
+        begin = min(tip.position, max(slowest or 0, tip.position - self._cap))
+        return Place(tip.epoch, begin, await self._hash_at(begin), begins=True)
 
     async def _hash_at(self, position: int) -> bytes:
         if position == 0:

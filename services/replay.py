@@ -99,9 +99,10 @@ class _Proofs:
         if not holds:
             self._failed[what].append(case)
 
-    def all(self) -> tuple[Proof, ...]:
+    def all(self, *, named: bool) -> tuple[Proof, ...]:
+        """What was proved; the cases that failed are named only to those who may know of them."""
         return tuple(
-            Proof(what, what not in self._failed, tried, tuple(self._failed.get(what, ())))
+            Proof(what, what not in self._failed, tried, tuple(self._failed.get(what, ())) if named else ())
             for what, tried in self._tried.items()
         )
 
@@ -147,7 +148,7 @@ class _Playing:
             title=self._game.title,
             ended=self._game.round(self.state) != self._round,
             totals=self._totals(),
-            proofs=self._proofs.all(),
+            proofs=self._proofs.all(named=self._viewer.role not in (Role.PLAYER, Role.STUDIO)),
             fairness=self._game.reveals(operator, self._story),
             steps_in_all=self._number,
             steps=tuple(self._steps),
