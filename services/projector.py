@@ -24,6 +24,9 @@ from services.projections import PROJECTIONS, Projection
 BATCH = fanout.BATCH
 _BLOCK_MS = 250
 _STANDBY_SECONDS = 0.5
+_PACE_SECONDS = 0.01
+"""Small batches begin at least so far apart: under load events come together, and an idle log is read at once."""
+
 _RETRY_STOPPED_SECONDS = 15.0
 
 log: Any = structlog.get_logger()
@@ -199,11 +202,7 @@ class Projectors:
         try:
             while True:
                 try:
-                    if await lease.held():
-                        await projector.once(_BLOCK_MS)
-                    else:
-                        projector.forget()
-                        await asyncio.sleep(_STANDBY_SECONDS)
+                    await self._step(lease, projector)
                 except (*OUTAGE, LogTorn) as problem:
                     projector.forget()
                     await backoff.after(problem)
@@ -212,3 +211,10 @@ class Projectors:
         finally:
             with suppress(*OUTAGE, asyncpg.PostgresError):
                 await lease.end()
+
+    async def _step(self, lease: Lease, projector: Projector) -> None:
+        if not await lease.held():
+            projector.forget()
+            await asyncio.sleep(_STANDBY_SECONDS)
+        elif 0 < await projector.once(_BLOCK_MS) < BATCH:
+            await asyncio.sleep(_PACE_SECONDS)

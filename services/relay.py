@@ -28,6 +28,9 @@ MARGIN = 1_000
 
 _TRIM_EVERY = 5_000
 _POLL_LEAST, _POLL_MOST = 0.005, 0.25
+_PACE_SECONDS = 0.005
+"""Small batches begin at least so far apart, so that under load events go together."""
+
 _TORN_PAUSE = 5.0
 
 log: Any = structlog.get_logger()
@@ -189,6 +192,8 @@ class Relays:
                 pause = _POLL_LEAST if moved else min(_POLL_MOST, pause * 1.1)
                 if not moved:
                     await _wait(grown, pause)
+                elif moved < fanout.BATCH:
+                    await asyncio.sleep(_PACE_SECONDS)
         finally:
             with suppress(*OUTAGE):
                 await lease.end()
