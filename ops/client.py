@@ -97,6 +97,74 @@ class Key(Struct):
     revoked: bool = False
 
 
+class BalanceNow(Struct):
+    player: str
+    balance: int
+    open_stakes: int
+
+
+class Movement(Struct):
+    position: int
+    kind: str
+    round: str | None
+    amount: int
+    before: int
+    after: int
+
+
+class Statement(Struct):
+    """Newest first."""
+
+    movements: list[Movement]
+    next: int | None
+
+
+class Step(Struct):
+    number: int
+    position: int
+    stream: str
+    type: str
+    event: dict[str, Any]
+
+
+class Proof(Struct):
+    what: str
+    holds: bool
+
+
+class Replay(Struct):
+    round: str
+    steps: list[Step]
+    proofs: list[Proof]
+    fairness: Any = None
+
+
+class Entry(Struct):
+    """An event as it stands in the log; `data` is its JSON text as it was hashed."""
+
+    position: int
+    stream: str
+    version: int
+    type: str
+    schema: int
+    round: str | None
+    command: str | None
+    actor: str
+    role: str
+    at: int
+    data: str
+    hash: str
+
+
+class LogPage(Struct):
+    """`before` is the hash that the first event links to."""
+
+    events: list[Entry]
+    before: str
+    next: int | None
+    tip: int
+
+
 class _Table(Struct):
     view: View
 
@@ -171,6 +239,10 @@ class Client:
     async def mint_key(self, role: str, label: str) -> Key:
         return await self._post("/v1/keys", {"role": role, "label": label}, Key)
 
+    async def revoke_key(self, key: str) -> None:
+        headers = {**self._headers, "idempotency-key": new_key()}
+        _checked(await self._http.delete(f"{self._url}/v1/keys/{key}", headers=headers))
+
     async def open_table(self, table: str, game: str, config: Mapping[str, Any]) -> Answer:
         return await self.command("/v1/tables", {"table": table, "game": game, "config": config})
 
@@ -188,7 +260,7 @@ class Client:
 
     async def watch(self, table: str) -> AsyncGenerator[Frame]:
         """The table live, event after event, taken up again whenever the stream ends; it ends only with an error."""
-        last = ""
+        last, seen = "", 0
         while True:
             headers = {**self._headers, **({"last-event-id": last} if last else {})}
             path = f"{self._url}/v1/tables/{table}/events"
@@ -201,7 +273,10 @@ class Client:
                     if name == "id":
                         last = text
                     elif name == "data":
-                        yield msgspec.json.decode(text, type=Frame)
+                        frame = msgspec.json.decode(text, type=Frame)
+                        if frame.event is None or frame.position > seen:
+                            seen = frame.position
+                            yield frame
 
 
 def _checked(answer: httpx.Response) -> httpx.Response:

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 import httpx
 
@@ -249,6 +249,16 @@ class Stack:
         with contextlib.suppress(httpx.HTTPError):
             return httpx.get(f"{self.url}/health/ready", timeout=2, trust_env=False).status_code == 200
         return False
+
+
+def end_by_signals() -> None:
+    """A process told to end, or whose terminal is gone, ends as by Ctrl-C: in order."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, interrupt)
 
 
 def free_port(host: str) -> int:

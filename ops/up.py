@@ -4,7 +4,7 @@ import asyncio
 import signal
 import time
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -13,7 +13,7 @@ from infra.embedded import EmbeddedError
 from ops import demo_house
 from ops.client import Problem
 from ops.data_folder import DEFAULT
-from ops.stack import Stack
+from ops.stack import Stack, end_by_signals
 
 LOOK_EVERY_S = 0.2
 
@@ -33,8 +33,7 @@ def command(data: Path, port: int, bots: bool) -> None:
     A private Postgres and a private Valkey are started in the data folder; with CROUPIER_POSTGRES or CROUPIER_REDIS
     set, that server is used instead. Ctrl-C stops all of it; what was played is still there at the next start.
     """
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, _interrupt)
+    end_by_signals()
     stack = Stack(data, port=port)
     begun = time.monotonic()
     try:
@@ -52,10 +51,6 @@ def command(data: Path, port: int, bots: bool) -> None:
         _ignore_impatience()
         stack.stop()
     _say(f"stopped; `croupier up` goes on from here (data in {stack.data})")
-
-
-def _interrupt(*_: Any) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _ignore_impatience() -> None:
