@@ -29,6 +29,7 @@ VERBS = {
         "rebuild": ("rebuild", "Make a projection anew from the log."),
         "restore": ("restore", "Take up service again after the database was restored."),
         "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns."),
+        "rounds": ("rounds", "Play the written rounds again and show where they tell something else now."),
         "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay."),
     },
 }

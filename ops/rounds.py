@@ -8,7 +8,7 @@ import click
 
 from services.written_rounds import played
 
-ROUNDS = Path("tests/rounds")
+ROUNDS = Path(__file__).parents[1] / "tests" / "rounds"
 
 
 @click.command()

@@ -69,7 +69,7 @@ class Notation:
                 return str(value)
 
     def clock(self, moment: Micros) -> str:
-        """Minutes and seconds from the start, as 1:05 or 1:05.700."""
+        """Minutes and seconds from the start, as 1:05 or 1:05.7."""
         seconds, micros = divmod(moment - self.start, SECOND)
         text = f"{seconds // 60}:{seconds % 60:02}"
         return f"{text}.{micros:06}".rstrip("0") if micros else text

@@ -2,12 +2,12 @@
 
 A line at the margin is a command or a remark; an indented line is what came of it. `played` runs the commands against
 the domain alone, with seeds that are the same every time, and writes the indented lines anew: a written round is true
-if that changes nothing. `told` writes a stored round in the same way.
+if that changes nothing.
 """
 
 import hashlib
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -34,7 +34,6 @@ from domain.wallet import commands as wallet
 from domain.wallet import events as wallet_events
 from domain.wallet.evolve import INITIAL as NO_WALLET
 from domain.wallet.state import Wallet
-from infra.eventlog import EventRow
 from services import notation
 from services.notation import Notation
 
@@ -211,7 +210,8 @@ class _Play:
             yield from _wrapped(f"= fenced: {' '.join(decided.fences)}" if decided.fences else "= nothing")
         time = f"{self.notation.clock(self.now)} " if timed else ""
         for each in decided.events:
-            yield from _wrapped(f"-> {time}{_told(self.notation, each.stream, each.event, round_id)}")
+            whose = f"{each.stream.removeprefix(WALLET)}: " if each.stream.startswith(WALLET) else ""
+            yield from _wrapped(f"-> {time}{whose}{self.notation.named(each.event, round_id)}")
             round_id = each.round or round_id
 
     def _time_passes(self, since: Micros) -> Iterator[str]:
@@ -300,23 +300,6 @@ def played(text: str) -> str:
     story = [line for line in text.splitlines() if not line.startswith(" ")]
     play = _Play(story[0])
     return "".join(f"{line}\n" for told_line in story for line in play.line(told_line))
-
-
-def told(rows: Iterable[EventRow]) -> Iterator[str]:
-    """A stored round in the same words: who did what when, and what came of it."""
-    notation_, before, round_id = None, None, None
-    for row in rows:
-        notation_ = notation_ or Notation(row.at)
-        if (said := (row.at, row.actor, row.command)) != before:
-            yield f"{notation_.clock(row.at):<12}{row.actor:<12}{row.command or ''}".rstrip()
-            before = said
-        yield from _wrapped(f"-> {_told(notation_, row.stream, row.event, round_id)}")
-        round_id = row.round or round_id
-
-
-def _told(notation_: Notation, stream: str, event: Any, round_id: str | None) -> str:
-    whose = f"{stream.removeprefix(WALLET)}: " if stream.startswith(WALLET) else ""
-    return whose + notation_.named(event, round_id)
 
 
 def _wrapped(text: str) -> list[str]:

@@ -281,6 +281,19 @@ def test_a_table_folds_from_its_last_opening_event_as_from_its_first_event(playe
     assert fold(evolve, state.INITIAL, log[last:]) == fold(evolve, state.INITIAL, log) == played.state
 
 
+def test_whatever_comes_before_an_opening_is_passed_over() -> None:
+    """So one may begin to fold in the middle of a log."""
+    samples = [
+        msgspec.json.decode(line, type=GAME.events)
+        for file in (Path(__file__).parents[1] / "golden" / GAME.name).glob("*.json")
+        for line in file.read_text().splitlines()
+    ]
+    opening = (events.TableOpened, events.RoundOpened)
+    assert {type(event) for event in samples} >= set(opening)
+    for event in samples:
+        assert isinstance(evolve(state.INITIAL, event), state.NotOpened) != isinstance(event, opening)
+
+
 def test_every_state_survives_its_storage(played: House) -> None:
     for now in (state.INITIAL, *states_along(played.events())):
         assert msgspec.json.decode(msgspec.json.encode(now), type=GAME.states) == now
