@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from ops.__main__ import VERBS
+from ops.__main__ import VERBS, croupier
 
 HOUSE = Path(__file__).parents[2]
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -143,9 +144,9 @@ def test_every_verb_that_there_is_tells_about_itself() -> None:
     for verbs in VERBS.values():
         for verb, (module, _) in verbs.items():
             if (HOUSE / "ops" / f"{module}.py").exists():
-                told = run(HOUSE / "croupier", verb, "--help")
-                assert told.returncode == 0, told.stderr
-                assert f"Usage: croupier {verb}" in told.stdout
+                told = CliRunner().invoke(croupier, [verb, "--help"], prog_name="croupier")
+                assert told.exit_code == 0, told.output
+                assert f"Usage: croupier {verb}" in told.output
 
 
 def test_an_unknown_verb_is_refused() -> None:
