@@ -28,7 +28,6 @@ VERBS = {
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
         "rebuild": ("rebuild", "Make a projection anew from the log."),
         "restore": ("restore", "Take up service again after the database was restored."),
-        "rounds": ("rounds", "Play the written rounds of the tests again and show what differs."),
         "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns."),
         "rounds": ("rounds", "Play the written rounds again and show where they tell something else now."),
         "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay."),
