@@ -174,6 +174,8 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     initial: S
     decide: Callable[[S, C, Context], Decision]
     evolve: Callable[[S, E], S]
+    opening: type
+    """The event that opens a round. It carries all the round needs, so a table can be folded from its last one."""
     returns: Callable[[Outcome, tuple[Bet, ...]], tuple[Payout, ...]]
     """What each wager of these bets gets back, given the round's outcome."""
     holdings: Callable[[S], Amount]

@@ -96,6 +96,12 @@ def evolve(decider: str) -> Callable[[Any, Any], Any]:
             return game.evolve
 
 
+def opening(decider: str) -> str | None:
+    """The type of event that a stream of this kind can be folded from, besides its first; None if there is none."""
+    game = GAMES.get(decider)
+    return _config(game.opening).tag if game else None
+
+
 def event_types() -> list[type]:
     """Every type of event that the log may hold, for the tests that keep them decodable."""
     unions: list[Any] = [WalletEvent, house.Event, refused.CommandRefused, *_games]

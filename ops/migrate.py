@@ -6,6 +6,7 @@ import os
 import click
 
 from infra import postgres
+from services.refold import refold
 
 
 @click.command(help="Bring the database's schema up to date (safe to run again, and from several places at once).")
@@ -14,5 +15,11 @@ def command(dsn: str | None) -> None:
     target = dsn or os.environ.get("CROUPIER_POSTGRES")
     if not target:
         raise click.ClickException("CROUPIER_POSTGRES is not set: give postgresql://owner:password@host/database")
-    applied = asyncio.run(postgres.migrate(target))
+    asyncio.run(_migrate(target))
+
+
+async def _migrate(dsn: str) -> None:
+    applied = await postgres.migrate(dsn)
     click.echo("\n".join(f"applied {name}" for name in applied) or "the schema is up to date")
+    async with await postgres.pool(dsn, name="migrate") as pool:
+        await refold(pool, click.echo)

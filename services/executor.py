@@ -40,6 +40,7 @@ from services.batch import (
     fresh,
     streams_named,
 )
+from services.refold import fold_stream
 
 SQL = queries("executor")
 LOG_SQL = eventlog.SQL
@@ -303,14 +304,7 @@ class _Session:
             elif row["state_schema"] > codec.STATE_SCHEMA:
                 raise NewerSchema(f"{name} was folded by a newer version of croupier than this one")
             else:
-                batch.streams[name] = await self._refold(batch.operator, name, decider, row["version"])
-
-    async def _refold(self, operator: str, name: str, decider: str, version: int) -> Stream:
-        """Fold a stream anew from its events, because its stored state has an older shape."""
-        state, evolve = codec.initial(decider), codec.evolve(decider)
-        for record in await self._fetch("events_of_stream", operator, name, 0, 2**31):
-            state = evolve(state, eventlog.row_of(record).event)
-        return Stream(decider, version, state)
+                batch.streams[name] = await fold_stream(self._fetch, batch.operator, name, decider)
 
     async def _load_answers(self, batch: Batch, names: set[tuple[str, str]]) -> None:
         if not names:
@@ -367,7 +361,7 @@ class _Session:
         return [eventlog.row_of(record) for record in await self._fetch("events_between", operator, first, last)]
 
 
-_READS = ("events_of_stream", "events_between")
+_READS = ("events_of_stream", "last_of_type", "events_between")
 
 
 def _is_culprits(problem: BaseException) -> bool:

@@ -46,3 +46,12 @@ select stream, decider, state from streams where operator = $1 and due <= clock_
 
 -- next_due: microseconds until the next deadline of any operator's table, to sleep no longer than that
 select (extract(epoch from min(due) - clock_timestamp()) * 1000000)::bigint from streams where due is not null
+
+-- last_of_type: where a stream's last event of a type stands, to fold from there
+select version from events where operator = $1 and stream = $2 and type = $3 order by version desc limit 1
+
+-- older_states: streams whose state was folded by an older program
+select stream, decider from streams where operator = $1 and state_schema < $2 order by stream limit $3
+
+-- replace_state: the same state in its new shape, unless the stream has moved on
+update streams set state = $4::json, state_schema = $5 where operator = $1 and stream = $2 and version = $3

@@ -32,6 +32,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     initial=INITIAL,
     decide=decide,
     evolve=evolve,
+    opening=events.RoundOpened,
     returns=returns,
     holdings=_nothing,
     rake=_nothing,
