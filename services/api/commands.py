@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-import structlog
 from litestar import Request, Response
 
 from domain.decider import HOUSE, TABLE, WALLET, Fence, Submission
@@ -21,6 +20,7 @@ from domain.money import EXPONENTS, Amount
 from domain.wallet.state import Wallet
 from services.api import metrics, problems
 from services.api.auth import Caller
+from services.api.lines import Lines
 from services.api.problems import Problem
 from services.batch import Accepted, Appended, KeyReused, Refused
 from services.executor import Busy, Executor, NewerSchema, Unavailable, UnknownOperator
@@ -28,8 +28,6 @@ from services.executor import Busy, Executor, NewerSchema, Unavailable, UnknownO
 TIMEOUT_S = 10
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _JSON = "application/json"
-
-log: Any = structlog.get_logger()
 
 
 class Happened(msgspec.Struct, frozen=True):
@@ -84,6 +82,7 @@ class Door:
     def __init__(self, executor: Executor, secret: bytes) -> None:
         self._executor = executor
         self._secret = hmac.digest(secret, b"croupier-fingerprint-1", "sha256")
+        self._lines = Lines()
 
     async def send(self, command: Command, stream: str, asked: Any, game: str = "") -> Accepted:
         """Submit what was asked; one line in the log and one count, whatever comes of it. Raises Problem."""
@@ -132,19 +131,9 @@ class Door:
 
     def _tell(self, command: Command, stream: str, name: str, code: str, position: int | None, took: float) -> None:
         metrics.count(name, code, took)
-        caller = command.caller
-        log.info(
-            "command",
-            operator=caller.operator,
-            actor=caller.actor,
-            caller=caller.role.value,
-            stream=stream,
-            command=command.key,
-            type=name,
-            code=code,
-            position=position,
-            ms=round(took * 1000, 1),
-        )
+        who = command.caller
+        ms = round(took * 1_000, 1)
+        self._lines.tell(who.operator, who.actor, who.role.value, stream, command.key, name, code, position, ms)
 
 
 # --- What is read of a request ------------------------------------------------------------------------------------

@@ -1,0 +1,60 @@
+"""One line of the log a command, at little cost: what waits is written at once, after the batch that answered it.
+
+As JSON it has the shape of every other line of `infra.logging`; where a person looks on, structlog itself writes it.
+None of its fields can hold a secret, so nothing needs to be blanked.
+"""
+
+import asyncio
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import structlog
+
+log: Any = structlog.get_logger()
+
+
+class Line(msgspec.Struct, frozen=True):
+    """`command` is the Idempotency-Key, `caller` the role of the sender."""
+
+    timestamp: datetime
+    operator: str
+    actor: str
+    caller: str
+    stream: str
+    command: str
+    type: str
+    code: str
+    position: int | None
+    ms: float
+
+
+_encode = msgspec.json.Encoder().encode
+_FIELDS = Line.__struct_fields__[1:]
+
+
+class Lines:
+    def __init__(self) -> None:
+        self._waiting: list[Line] = []
+        processors: list[Any] = structlog.get_config()["processors"]
+        self._as_json = any(isinstance(each, structlog.processors.JSONRenderer) for each in processors)
+        self._wanted: bool = log.is_enabled_for(logging.INFO)
+
+    def tell(self, *told: Any) -> None:
+        """The fields of a line after its timestamp, in their order."""
+        if not self._wanted:
+            return
+        if not self._as_json:
+            log.info("command", **dict(zip(_FIELDS, told, strict=True)))
+            return
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._waiting.append(Line(datetime.now(UTC), *told))
+
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        lines = (b'{"level":"info","role":"api","event":"command",' + _encode(line)[1:] for line in waiting)
+        sys.stderr.write(b"\n".join((*lines, b"")).decode())
+        sys.stderr.flush()
