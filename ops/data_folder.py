@@ -6,6 +6,8 @@ Where CROUPIER_SECRET and CROUPIER_VAULT_KEYS are set, those are used, and none 
 import base64
 import os
 import secrets
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -62,10 +64,21 @@ def read_private(file: Path, kind: type[T]) -> T | None:
 
 def write_private(file: Path, content: msgspec.Struct) -> None:
     """Whole or not at all, and for its owner's eyes only."""
-    fresh = file.with_suffix(".new")
+    _write(file, msgspec.json.format(msgspec.json.encode(content)) + b"\n")
+
+
+def write_environment(data: Path, variables: Mapping[str, str]) -> None:
+    """For other verbs on the same data: `. data/env`, then `croupier reconcile` and the like."""
+    lines = ["# Written by each start; holds secrets."]
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in sorted(variables.items())]
+    _write(data / "env", "\n".join([*lines, ""]).encode())
+
+
+def _write(file: Path, content: bytes) -> None:
+    fresh = file.with_name(f"{file.name}.new")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as stream:
-        stream.write(msgspec.json.format(msgspec.json.encode(content)) + b"\n")
+        stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
     fresh.rename(file)

@@ -141,16 +141,15 @@ class Stack:
             secrets = data_folder.secrets_in(self.data)
             self._start_servers(say)
             service = asyncio.run(self._migrated(say))
-            self._environment = {
-                **os.environ,
+            variables = {
                 **secrets.environment,
                 "CROUPIER_POSTGRES": service,
                 "CROUPIER_REDIS": self.redis,
                 "CROUPIER_HOST": self.host,
                 "CROUPIER_PORT": str(self.port),
-                "PYTHONPATH": str(HOUSE),
-                "PYTHONSAFEPATH": "1",
             }
+            data_folder.write_environment(self.data, variables)
+            self._environment = {**os.environ, **variables, "PYTHONPATH": str(HOUSE), "PYTHONSAFEPATH": "1"}
             self._environment.pop("CROUPIER_POSTGRES_OWNER", None)
             self.add("worker", ["-m", "ops", "worker"])
             self.add("api", ["-m", "ops", "api"], without=("CROUPIER_VAULT_KEYS",))
