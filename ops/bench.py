@@ -1,0 +1,182 @@
+"""`croupier bench`: what this machine does, beside what it could do at most, measured in one run and interleaved.
+
+CPU time is the figure to trust: it hardly moves when other work runs beside, while rates and latencies do.
+"""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import click
+import msgspec
+import uvloop
+from msgspec import Struct
+from msgspec.structs import replace
+
+from domain.decider import TABLE
+from domain.game import Role
+from infra import logging
+from infra.embedded import EmbeddedError
+from ops import bench_cpu as cpu
+from ops import bench_house, bench_log, data_folder
+from ops.bench_house import GAME, Cost, House
+from ops.bench_pgbench import Pgbench, program
+from ops.bench_report import Bets, Figures, Memory, Rate, Settlement, goals, table
+from services.projections import PROJECTIONS
+
+Say = Callable[[str], None]
+
+
+class Size(Struct, frozen=True):
+    """How much is measured. A repetition opens a round, measures each contestant once, and gives the bets back."""
+
+    players: int
+    repetitions: int
+    connections: int
+    seconds: float
+    settlements: int
+    bettors: int
+    betting_seconds: int
+    """Of the rounds that are settled; in it all of their bets must be placed."""
+    passes: int
+    """Over the log, by relay and replay."""
+
+
+FULL = Size(10_000, 5, 64, 3.0, 3, 10_000, 6, 3)
+QUICK = Size(1_000, 1, 16, 0.5, 1, 200, 2, 1)
+WARM_UP_S = 0.5
+FIRST_WARM_UP_S = 4.0
+"""Long enough for every player to have been seen once: a token is verified at its first use."""
+
+
+@click.command(help="Measure this machine: bets over HTTP, settlement, relay, projections, replay. Some minutes.")
+@click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
+@click.option("--quick", is_flag=True, help="Tiny numbers, to see that it runs; what it tells is no measurement.")
+@click.option("--data", type=click.Path(path_type=Path), default=data_folder.DEFAULT, help="On whose disk to measure.")
+def command(as_json: bool, quick: bool, data: Path) -> None:
+    if sys.platform != "linux":
+        raise click.ClickException("CPU time is read from /proc, which only Linux has")
+    begun = time.monotonic()
+
+    def say(line: str) -> None:
+        click.echo(f"[{time.monotonic() - begun:4.0f} s] {line}", err=True)
+
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=data))
+    try:
+        figures = uvloop.run(measured(folder, QUICK if quick else FULL, say))
+    except EmbeddedError as fault:
+        raise click.ClickException(str(fault)) from None
+    finally:
+        shutil.rmtree(folder)
+    click.echo(table(figures))
+    click.echo(goals(figures))
+    if as_json:
+        click.echo(msgspec.json.encode(figures).decode())
+
+
+async def measured(folder: Path, size: Size, say: Say) -> Figures:
+    say(f"private servers in {folder}, fsync on")
+    async with bench_house.standing(folder) as house:
+        logging.configure(replace(house.services.settings, log_level="warning"), "bench")
+        say(f"opening {size.players} players")
+        await house.open(size.players)
+        await house.start_all()
+        bets = await _bets(house, size, say)
+        api_mb = cpu.peak_mb(house.pid("api"))
+        house.end()
+        settlement = await _settlement(house, size, say)
+        relay, projections, replay = await _readers(house, size, say)
+        say("memory of a worker that reads the whole log")
+        worker_mb = await bench_log.worker_mb(house)
+    memory = Memory(round(api_mb, 1), round(worker_mb, 1))
+    return Figures(bets, settlement, relay, projections, replay, memory)
+
+
+async def _bets(house: House, size: Size, say: Say) -> Bets:
+    costs: dict[str, list[Cost]] = {"api": [], "floor": [], "single": []}
+    pgbench_us: list[float] = []
+    pgbench = Pgbench(house.servers.postgres, house.data, size.players, size.connections) if program() else None
+    round_id = await house.open_table(bench_house.OPERATOR, 600)
+    say("warming up")
+    for name in costs:
+        await _load(house, name, round_id, size, FIRST_WARM_UP_S if size is FULL else 0)
+    for number in range(size.repetitions):
+        round_id = await _next_round(house, round_id)
+        for name, measurements in costs.items():
+            cost = await _load(house, name, round_id, size, WARM_UP_S)
+            measurements.append(cost)
+            say(f"{number + 1}/{size.repetitions} {name}: {cost.load.count / cost.load.seconds:,.0f} bets/s, {cost}")
+        if pgbench is not None:
+            pgbench_us.append(await _pgbench(house, pgbench, size))
+            say(f"{number + 1}/{size.repetitions} pgbench: {pgbench_us[-1]:,.0f} us of CPU a bet")
+    await _next_round(house, round_id)
+    ours = costs["api"]
+    return Bets(
+        cpu_us=_middle([cost.cpu_us for cost in ours]),
+        per_s=_middle([cost.load.count / cost.load.seconds for cost in ours]),
+        p50_ms=_middle([cost.load.p50_ms for cost in ours]),
+        p99_ms=_middle([cost.load.p99_ms for cost in ours]),
+        floor_handler_cpu_us=_middle([cost.server_us for cost in costs["floor"]]),
+        transaction_per_command_cpu_us=_middle([cost.cpu_us for cost in costs["single"]]),
+        pgbench_cpu_us=_middle(pgbench_us) if pgbench_us else None,
+    )
+
+
+async def _load(house: House, name: str, round_id: str, size: Size, warm_up_s: float) -> Cost:
+    body = msgspec.json.encode(bench_house.bet(round_id)).decode()
+    return await house.load(name, body, connections=size.connections, warm_up_s=warm_up_s, seconds=size.seconds)
+
+
+async def _next_round(house: House, round_id: str) -> str:
+    await house.cancel_round(bench_house.OPERATOR, round_id)
+    return await house.round_opened(bench_house.OPERATOR)
+
+
+async def _pgbench(house: House, pgbench: Pgbench, size: Size) -> float:
+    await pgbench.start(int(size.seconds) + 2)
+    bets, used = await pgbench.bets(), house.postgres_us
+    await asyncio.sleep(size.seconds)
+    bets, used = await pgbench.bets() - bets, house.postgres_us - used
+    await pgbench.end()
+    return used / bets
+
+
+async def _settlement(house: House, size: Size, say: Say) -> Settlement:
+    """Rounds in which each bettor placed one bet, settled as the worker would, by this process."""
+    costs: list[float] = []
+    round_id = await house.open_table("settled", size.betting_seconds)
+    for number in range(size.settlements):
+        place = msgspec.convert(bench_house.bet(round_id), GAME.commands[Role.PLAYER])
+        bettors = house.players[: size.bettors]
+        await house.send_all([(TABLE + "settled", place, Role.PLAYER, player) for player in bettors])
+        await house.betting_closed("settled")
+        used = cpu.own_us(house.own_pid) + house.postgres_us
+        await house.settle(round_id)
+        used = cpu.own_us(house.own_pid) + house.postgres_us - used
+        costs.append(used / len(bettors))
+        say(f"{number + 1}/{size.settlements} settled {len(bettors)} bettors: {costs[-1]:.0f} us of CPU a bettor")
+        round_id = await house.round_opened("settled")
+    return Settlement(_middle(costs))
+
+
+async def _readers(house: House, size: Size, say: Say) -> tuple[Rate, dict[str, Rate], Rate]:
+    end = await house.position()
+    say(f"relay and replay of {end} events")
+    relay = [await bench_log.relay_rate(house) for _ in range(size.passes)]
+    replay = [await bench_log.replay_rate(house) for _ in range(size.passes)]
+    projections: dict[str, Rate] = {}
+    for projection in PROJECTIONS:
+        rate = await bench_log.projection_rate(house, projection)
+        say(f"projection {projection.name}: {rate:,.0f} events/s")
+        projections[projection.name] = Rate(_middle([rate]))
+    return Rate(_middle(relay)), projections, Rate(_middle(replay))
+
+
+def _middle(values: list[float]) -> float:
+    return round(median(values), 2)
