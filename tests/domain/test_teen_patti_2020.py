@@ -185,8 +185,24 @@ PLACE = '{"type":"PlaceBet","round":"t.1","wagers":[{"spot":"tie","amount":100}]
         (Role.SUPERVISOR, '{"type":"Pause","reason":"end\\n"}'),
         (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR","seed":"mine"}}'),
         (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR","pay_table":{"version":"a b"}}}'),
-        (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR","betting_seconds":0}}'),
-        (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR","card_interval_ms":10001}}'),
+        (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR\\n"}}'),
+        *(
+            (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR",' + field + "}}")
+            for field in (
+                '"step":0',
+                '"spot_min":0',
+                '"betting_seconds":0',
+                '"betting_seconds":601',
+                '"card_interval_ms":-1',
+                '"card_interval_ms":10001',
+                '"pause_seconds":-1',
+                '"pause_seconds":601',
+                '"pause_limit_seconds":9',
+                '"pause_limit_seconds":3601',
+                '"scan_timeout_seconds":4',
+                '"scan_timeout_seconds":601',
+            )
+        ),
     ],
 )
 def test_what_is_out_of_bounds_is_no_message_at_all(role: Role, text: str) -> None:
@@ -199,8 +215,12 @@ def test_the_same_messages_within_bounds_are() -> None:
         (Role.PLAYER, PLACE),
         (Role.STUDIO, '{"type":"DealCard","slot":"A3","card":"As"}'),
         (Role.SUPERVISOR, '{"type":"Pause","reason":"कैमरा 2 बंद है"}'),
-        (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR"}}'),
-    ):
+        *((Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR",' + field + "}}") for field in (
+            '"step":1', '"betting_seconds":1', '"betting_seconds":600', '"card_interval_ms":0',
+            '"card_interval_ms":10000', '"pause_seconds":0', '"pause_seconds":600', '"pause_limit_seconds":10',
+            '"pause_limit_seconds":3600', '"scan_timeout_seconds":5', '"scan_timeout_seconds":600',
+        )),
+    ):  # fmt: skip
         msgspec.json.decode(text, type=GAME.commands[role])
 
 

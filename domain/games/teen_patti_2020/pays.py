@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -159,7 +159,7 @@ class SpotReturn(Struct, frozen=True):
     """How often the bet wins (a push is no win)."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def returns_of(table: PayTable) -> tuple[SpotReturn, ...]:
     return tuple(_spot_return(table, spot) for spot in Spot)
 
@@ -183,7 +183,7 @@ def percent(part: Fraction) -> str:
     return f"{whole}.{decimals:06}"
 
 
-@cache
+@lru_cache(maxsize=64)
 def most_won(table: PayTable, spot_max: Amount, round_max: Amount) -> Amount:
     """The most that one player can win in a round within these limits: the dearest of all deals, bet on perfectly."""
     return max(_most_won(_odds_paid(table, row.winner, row.a, row.b, row.bonus), spot_max, round_max) for row in JOINT)

@@ -92,7 +92,7 @@ Limit = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units.
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that may differ between tables of this game. A change takes effect with the next round."""
 
-    currency: Annotated[str, Meta(min_length=3, max_length=3, description="ISO 4217 code.")]
+    currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}(?![\s\S])", description="ISO 4217 code.")]
     kind: Kind = Kind.RNG
     pay_table: PayTable = PayTable()
     step: Limit = 100
