@@ -103,6 +103,12 @@ def test_without_uv_pip_installs_and_each_obstacle_is_told_with_its_remedy(house
     assert (house / ".venv" / "bin" / "pip").exists()
     assert run(house / "croupier", path=path_without_uv).stderr == ""
 
+    in_use = house / ".venv" / "what-a-running-process-has-open"
+    in_use.touch()
+    lock.write_text("# something else\n")
+    assert "installed" in run(house / "croupier", path=path_without_uv).stderr
+    assert in_use.exists()
+
 
 def test_a_machine_without_python_is_told_so(house: Path, path_without_uv: Path) -> None:
     (path_without_uv / "python3").write_text("#!/bin/sh\nexit 1\n")
