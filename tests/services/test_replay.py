@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from domain.game import Role, Viewer
 from infra import codec, eventlog, postgres
 from ops.replay import command
-from services.replay import Replay, fold, replay
+from services.replay import Fold, Replay, replay
 from tests.services.town import OPERATOR, Town, town
 
 AUDITOR = Viewer("aud", Role.AUDITOR)
@@ -196,11 +196,24 @@ async def alter(database: str, kind: str, old: str, new: str) -> None:
         assert changed != "UPDATE 0"
 
 
-async def test_folding_the_whole_log_gives_every_state(acme, played):
-    states: dict[str, object] = {}
-    fold(await eventlog.after(acme.pool, OPERATOR, 0), states, {})
-    for row in await acme.pool.fetch("select stream, decider, state from streams"):
-        assert codec.encode(states[row["stream"]]) == row["state"]
+async def test_folding_the_whole_log_gives_every_state(acme, played, monkeypatch):
+    monkeypatch.setattr(eventlog, "PAGE", 7)
+    folded = Fold()
+    counts = [count async for count in folded.pages(acme.pool, OPERATOR)]
+    assert sum(counts) == folded.position == (await acme.tip()).position
+    assert max(counts) == 7
+    stored = await acme.pool.fetch("select stream, state from streams")
+    assert {row["stream"]: row["state"] for row in stored} == {
+        stream: codec.encode(state) for stream, state in folded.states.items()
+    }
+
+
+async def test_a_gap_in_the_log_ends_the_fold(acme, played, database):
+    async with postgres.connected(database, name="tamper") as owner:
+        await owner.execute("alter table events disable trigger all")
+        await owner.execute("delete from events where position = 4")
+    with pytest.raises(eventlog.LogTorn):
+        [_ async for _ in Fold().pages(acme.pool, OPERATOR)]
 
 
 async def test_the_verb_tells_the_round_and_its_proofs(acme, played):
