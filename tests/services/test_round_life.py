@@ -60,7 +60,7 @@ class House:
         row = await self.pool.fetchrow(eventlog.SQL["stream"], "acme", "table:t")
         return codec.decode_state(row["decider"], row["state"])
 
-    async def until(self, holds: Callable[[Any], bool], seconds: float = 15) -> Any:
+    async def until(self, holds: Callable[[Any], bool], seconds: float = 60) -> Any:
         async with asyncio.timeout(seconds):
             while not holds(state := await self.state()):  # noqa: ASYNC110 - it changes in the database
                 await asyncio.sleep(0.02)
@@ -71,7 +71,7 @@ class House:
         return state.round.id
 
     async def event(self, type_name: str, round_id: str) -> Any:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while True:
                 async for row in eventlog.of_round(self.pool, "acme", round_id):
                     if row.type == f"teen_patti_2020.{type_name}":
