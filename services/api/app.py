@@ -7,7 +7,7 @@ from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
-from services.api import health, keys, pages, players, problems, records, rounds, sse, tables
+from services.api import docs, health, keys, pages, players, problems, records, rounds, sse, tables
 from services.api.auth import Gate
 from services.api.commands import Door
 from services.api.feed import Hub
@@ -51,7 +51,7 @@ def create_app(services: Services) -> Api:
     hub = Hub(pool, services.redis)
     parts = Parts(services, Gate(pool, secret), Door(services.executor, secret), Tables(pool), hub)
     app = Api(
-        [Router("/v1", route_handlers=_V1), *health.HANDLERS, *pages.HANDLERS],
+        [Router("/v1", route_handlers=_V1, include_in_schema=False), *health.HANDLERS, *pages.HANDLERS, docs.assets],
         exception_handlers={
             Problem: problems.on_problem,
             HTTPException: problems.on_http_exception,
@@ -60,7 +60,7 @@ def create_app(services: Services) -> Api:
         state=State({"parts": parts}),
         request_class=Asked,
         request_max_body_size=BODY_MAX,
-        openapi_config=None,
+        openapi_config=docs.config(),
         logging_config=None,
     )
     app.table_commands, app.hub = TableCommands(parts), hub

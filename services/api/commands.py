@@ -37,7 +37,7 @@ class Happened(msgspec.Struct, frozen=True):
     event: Any
 
 
-class Balance(msgspec.Struct, frozen=True):
+class PlayerBalance(msgspec.Struct, frozen=True):
     """A player's money now. Amounts are whole minor units; `exponent` says how many digits stand behind the point."""
 
     player: str
@@ -56,7 +56,7 @@ class CommandAnswer(msgspec.Struct, frozen=True):
     at: Micros
     events: tuple[Happened, ...] = ()
     view: Any = None
-    balance: Balance | None = None
+    balance: PlayerBalance | None = None
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -170,9 +170,9 @@ async def command_of(request: Request[Any, Any, Any]) -> Command:
 # --- What is answered ---------------------------------------------------------------------------------------------
 
 
-def balance_of(player: str, wallet: Wallet) -> Balance:
+def balance_of(player: str, wallet: Wallet) -> PlayerBalance:
     exponent = EXPONENTS.get(wallet.currency, 0)
-    return Balance(player, wallet.currency, exponent, wallet.cash, wallet.open_stakes, wallet.blocked)
+    return PlayerBalance(player, wallet.currency, exponent, wallet.cash, wallet.open_stakes, wallet.blocked)
 
 
 def answer_at_table(caller: Caller, game: str, stream: str, accepted: Accepted) -> CommandAnswer:
@@ -215,5 +215,5 @@ def replayed(accepted: Accepted) -> dict[str, str]:
     return {"idempotent-replayed": "true"} if accepted.repeated else {}
 
 
-def respond(answer: Any, accepted: Accepted, status: int = 200) -> Response[Any]:
-    return Response(answer, status_code=status, headers=replayed(accepted))
+def respond(answer: Any, accepted: Accepted) -> Response[Any]:
+    return Response(answer, headers=replayed(accepted))

@@ -42,13 +42,13 @@ class Live(Struct, frozen=True):
     status: Literal["live"] = "live"
 
 
-@get("/health/live")
+@get("/health/live", include_in_schema=False)
 async def live() -> Live:
     """This process answers."""
     return Live()
 
 
-@get("/health/ready")
+@get("/health/ready", include_in_schema=False)
 async def ready(request: Asked) -> Response[Readiness]:
     """This process can take commands; 503 if not."""
     parts = request.parts

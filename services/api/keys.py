@@ -56,7 +56,7 @@ class RevokedKey(Struct, frozen=True):
 _new_key = msgspec.json.Decoder(NewKey)
 
 
-@post("/keys", guards=[may(Role.OPERATOR)])
+@post("/keys", guards=[may(Role.OPERATOR)], body=NewKey)
 async def mint_key(request: Asked) -> Response[MintedKey]:
     """Mint a key for a system of yours or for a person of your staff."""
     command = await command_of(request)
@@ -98,7 +98,6 @@ async def _mint(request: Asked, command: Command, role: Role, label: str) -> Res
     accepted = await request.parts.door.send(command, HOUSE, house.MintKey(fresh.id, role, fresh.digest, label))
     return Response(
         MintedKey(_minted(accepted).id, role, label, None if accepted.repeated else fresh.token, accepted.last),
-        status_code=201,
         headers={"cache-control": "no-store", **replayed(accepted)},
     )
 

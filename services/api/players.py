@@ -54,7 +54,7 @@ _block = msgspec.json.Decoder(wallet.Block)
 _unblock = msgspec.json.Decoder(wallet.Unblock)
 
 
-@post("/players", guards=[may(Role.OPERATOR)])
+@post("/players", guards=[may(Role.OPERATOR)], body=NewPlayer)
 async def open_player(request: Asked) -> Done:
     """Open a player. One who is there already with the same currency stays as he is."""
     command = await command_of(request)
@@ -67,35 +67,35 @@ async def open_player(request: Asked) -> Done:
     return await _sent(request, command, body.player, wallet.OpenWallet(body.currency))
 
 
-@post("/players/{player:str}/deposits", guards=[may(Role.OPERATOR)])
+@post("/players/{player:str}/deposits", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Deposit)
 async def deposit(request: Asked, player: FromPath[str]) -> Done:
     """Move cash of the player into Croupier."""
     command = await command_of(request)
     return await _sent(request, command, player, decode(_deposit, command.body))
 
 
-@post("/players/{player:str}/withdrawals", guards=[may(Role.OPERATOR)])
+@post("/players/{player:str}/withdrawals", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Withdraw)
 async def withdraw(request: Asked, player: FromPath[str]) -> Done:
     """Take cash of the player out of Croupier."""
     command = await command_of(request)
     return await _sent(request, command, player, decode(_withdraw, command.body))
 
 
-@post("/players/{player:str}/adjustments", guards=[may(Role.OPERATOR)])
+@post("/players/{player:str}/adjustments", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Adjust)
 async def adjust(request: Asked, player: FromPath[str]) -> Done:
     """Correct a balance, with a reason, against the house."""
     command = await command_of(request)
     return await _sent(request, command, player, decode(_adjust, command.body))
 
 
-@post("/players/{player:str}/block", guards=[may(Role.OPERATOR)])
+@post("/players/{player:str}/block", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Block)
 async def block(request: Asked, player: FromPath[str]) -> Done:
     """Let the player place no new stakes. Money that is the player's still flows."""
     command = await command_of(request)
     return await _sent(request, command, player, decode(_block, command.body))
 
 
-@post("/players/{player:str}/unblock", guards=[may(Role.OPERATOR)])
+@post("/players/{player:str}/unblock", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Unblock)
 async def unblock(request: Asked, player: FromPath[str]) -> Done:
     command = await command_of(request)
     return await _sent(request, command, player, decode(_unblock, command.body))
@@ -107,13 +107,13 @@ async def _sent(request: Asked, command: Command, player: str, asked: wallet.Com
     return respond(answer_of_wallet(request.caller, name, accepted), accepted)
 
 
-@post("/sessions", guards=[may(Role.OPERATOR)])
+@post("/sessions", guards=[may(Role.OPERATOR)], body=NewSession, keyless=True)
 async def open_session(request: Asked) -> Response[Session]:
     """Mint a token for a player. It changes nothing, so it needs no Idempotency-Key."""
     body = decode(_new_session, await request.body())
     await request.parts.wallet(request.caller.operator, body.player)
     token, expires = request.parts.gate.mint(request.caller, body.player, body.seconds)
-    return Response(Session(body.player, token, expires), status_code=201, headers={"cache-control": "no-store"})
+    return Response(Session(body.player, token, expires), headers={"cache-control": "no-store"})
 
 
 # --- Reads --------------------------------------------------------------------------------------------------------

@@ -125,7 +125,10 @@ def unavailable(key: str, why: str) -> Problem:
         f"{why} Whether the command took effect is not known. Send it again with the same Idempotency-Key: it will not "
         f"act twice. Or ask GET /v1/commands/{key} what became of it."
     )
-    return Problem(503, "Unavailable", detail, retryable=True, outcome="unknown", headers={"retry-after": "1"})
+    facts = {"key": key} if key else {}
+    return Problem(
+        503, "Unavailable", detail, retryable=True, outcome="unknown", facts=facts, headers={"retry-after": "1"}
+    )
 
 
 def not_now(why: str) -> Problem:

@@ -12,7 +12,7 @@ from domain.game import Micros, Role
 from infra import eventlog
 from infra.eventlog import SQL, EventRow
 from services.api import problems
-from services.api.auth import may
+from services.api.auth import EVERYONE, may
 from services.api.bodies import Limit, Position, cursor_after
 from services.api.commands import checked_key
 from services.api.parts import Asked
@@ -68,6 +68,8 @@ class Fenced(Struct, frozen=True):
     became: Literal["fenced"] = "fenced"
 
 
+PLAYING = may(Role.PLAYER, Role.STUDIO, Role.SUPERVISOR, Role.OPERATOR)
+
 _stored: "msgspec.json.Decoder[Stored]" = msgspec.json.Decoder(Stored)
 
 
@@ -91,7 +93,7 @@ def _entry(row: EventRow) -> LogEntry:
     return LogEntry(row.position, row.stream, row.version, row.type, row.schema, *told)
 
 
-@get("/commands/{key:str}", guards=[may(*Role)])
+@get("/commands/{key:str}", guards=[EVERYONE])
 async def read_command(request: Asked, key: FromPath[str]) -> CommandRecord:
     """What became of the caller's own command with this Idempotency-Key."""
     caller = request.caller
@@ -107,9 +109,7 @@ async def read_command(request: Asked, key: FromPath[str]) -> CommandRecord:
             return CommandRecord(key, "fenced", row["received"], row["decided"])
 
 
-@post(
-    "/commands/{key:str}/fence", guards=[may(Role.PLAYER, Role.STUDIO, Role.SUPERVISOR, Role.OPERATOR)], status_code=200
-)
+@post("/commands/{key:str}/fence", guards=[PLAYING], status_code=200, keyless=True)
 async def fence_command(request: Asked, key: FromPath[str]) -> Fenced:
     """Make sure that the caller's command with this key never acts, if it has not been decided yet. Needs no
     Idempotency-Key: the one in the path says it all, and twice is as good as once."""

@@ -14,7 +14,7 @@ from domain.games import GAMES
 from infra import codec
 from infra.eventlog import SQL
 from services.api import problems
-from services.api.auth import Caller, may
+from services.api.auth import EVERYONE, Caller, may
 from services.api.bodies import Id, Limit, checked_id, decode, is_id
 from services.api.commands import (
     Command,
@@ -39,6 +39,10 @@ class NewTable(Struct, frozen=True, forbid_unknown_fields=True):
     config: msgspec.Raw
 
 
+PLAYING = may(Role.PLAYER, Role.STUDIO, Role.SUPERVISOR, Role.OPERATOR)
+AT_TABLE = "at table"
+"""For the documentation: the body depends on the table's game and the caller's role."""
+
 _new_table = msgspec.json.Decoder(NewTable)
 _encoder = msgspec.json.Encoder()
 _unions: dict[tuple[str, Role], msgspec.json.Decoder[Any]] = {
@@ -58,7 +62,7 @@ class _Tagged(Struct, frozen=True):
 _tagged = msgspec.json.Decoder(_Tagged)
 
 
-@post("/tables", guards=[may(Role.OPERATOR)])
+@post("/tables", guards=[may(Role.OPERATOR)], body=NewTable)
 async def open_table(request: Asked) -> Response[CommandAnswer]:
     """Open a table of a game."""
     command = await command_of(request)
@@ -68,7 +72,7 @@ async def open_table(request: Asked) -> Response[CommandAnswer]:
         raise Problem(422, "UnknownGame", detail, facts={"game": body.game[:64]})
     opening = decode(_unions[body.game, Role.OPERATOR], b'{"type":"OpenTable","config":%b}' % bytes(body.config))
     accepted = await request.parts.door.send(command, TABLE + body.table, opening, body.game)
-    return respond(answer_at_table(request.caller, body.game, TABLE + body.table, accepted), accepted, 201)
+    return respond(answer_at_table(request.caller, body.game, TABLE + body.table, accepted), accepted)
 
 
 def asked_of(game: str, caller: Caller, body: bytes) -> Any:
@@ -102,7 +106,7 @@ def _of_another_role(game: str, role: Role, body: bytes) -> Problem | None:
     return Problem(400, "UnknownCommand", detail, facts={"type": named[:64], "role": role.value})
 
 
-@post("/tables/{table:str}/commands", guards=[may(Role.PLAYER, Role.STUDIO, Role.SUPERVISOR, Role.OPERATOR)])
+@post("/tables/{table:str}/commands", guards=[PLAYING], status_code=200, body=AT_TABLE)
 async def send_command(request: Asked, table: FromPath[str]) -> Response[CommandAnswer]:
     """Send a command of the caller's role to a table. `TableCommands` is the same without the framework's cost."""
     answer, accepted = await play(request.parts, await command_of(request), table)
@@ -205,7 +209,7 @@ class TableNow(Struct, frozen=True):
     about: Any
 
 
-@get("/tables", guards=[may(*Role)])
+@get("/tables", guards=[EVERYONE])
 async def list_tables(request: Asked, cursor: FromQuery[str] = "", limit: FromQuery[Limit] = 100) -> TablePage:
     """Tables by their ids."""
     after, operator = checked_id("table", cursor) if cursor else "", request.caller.operator
@@ -221,7 +225,7 @@ def _entry(stream: str, decider: str, state: Any) -> TableEntry:
     return TableEntry(stream.removeprefix(TABLE), game.name, game.title, game.round(state))
 
 
-@get("/tables/{table:str}", guards=[may(*Role)])
+@get("/tables/{table:str}", guards=[EVERYONE])
 async def read_table(request: Asked, table: FromPath[str]) -> TableNow:
     """A table as the caller sees it now."""
     caller, parts = request.caller, request.parts

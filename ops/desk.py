@@ -1,0 +1,134 @@
+"""What the verbs that manage operators, keys, tables and players share: they go in through the executor, like all.
+
+They work on the database named by CROUPIER_POSTGRES, beside any number of running processes, and need no API.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from domain import house
+from domain.decider import HOUSE, TABLE, WALLET, Stream, Submission
+from domain.errors import Fact
+from domain.game import Role
+from domain.games import GAMES
+from domain.wallet.state import Wallet
+from domain.wallet.views import view
+from infra import codec, eventlog, postgres
+from infra.settings import Settings, SettingsError
+from infra.vault import Vault
+from services.api.rulebook import meaning
+from services.batch import Accepted, Refused
+from services.executor import Busy, Executor, NewerSchema, Unavailable, UnknownOperator
+
+SHELL = "shell"
+"""The actor of what is done by a verb: whoever may reach the database."""
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class _Id(click.ParamType[str]):
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not _ID.fullmatch(value):
+            self.fail("is not 1 to 64 of A-Z a-z 0-9 _ and -", param, ctx)
+        return value
+
+
+ID = _Id()
+
+
+class Desk:
+    """One operator's log, to read from and to send commands to."""
+
+    def __init__(self, operator: str, executor: Executor, pool: postgres.Pool) -> None:
+        self.operator = operator
+        self.executor = executor
+        self.pool = pool
+
+    async def send(self, stream: str, command: Any, game: str = "") -> Accepted:
+        """Raises ClickException with the rule's own words if it is refused."""
+        submission = Submission(self.operator, SHELL, Role.OPERATOR, stream, command, game=game)
+        answer = await self.executor.submit(submission)
+        if isinstance(answer, Refused):
+            raise click.ClickException(told(answer.rule, answer.facts, await self._game(stream)))
+        assert isinstance(answer, Accepted), answer
+        return answer
+
+    async def at_table(self, table: str, kind: str) -> Any:
+        """Send one of the operator's commands that has no fields; returns the table's state after it."""
+        game = await self._game(TABLE + table)
+        if not game:
+            raise click.ClickException(f"there is no table {table!r}; `croupier table list {self.operator}` shows all")
+        await self.send(TABLE + table, msgspec.convert({"type": kind}, GAMES[game].commands[Role.OPERATOR]))
+        found = await self.stream(TABLE + table)
+        assert found is not None
+        return found
+
+    async def _game(self, stream: str) -> str:
+        found = await self.stream(stream) if stream.startswith(TABLE) else None
+        return found.decider if found else ""
+
+    async def stream(self, name: str) -> Stream | None:
+        row = await self.pool.fetchrow(eventlog.SQL["stream"], self.operator, name)
+        return Stream(row["decider"], row["version"], codec.decode_state(row["decider"], row["state"])) if row else None
+
+    async def house(self) -> house.House:
+        found = await self.stream(HOUSE)
+        return found.state if found else house.INITIAL
+
+    async def wallet(self, player: str) -> Wallet:
+        found = await self.stream(WALLET + player)
+        if found is None:
+            raise click.ClickException(f"{self.operator} has no player {player!r}")
+        return found.state
+
+    async def show_player(self, player: str) -> None:
+        show(view(player, await self.wallet(player)))
+
+
+def told(rule: str, facts: dict[str, Fact], game: str = "") -> str:
+    known = ", ".join(f"{name} {fact}" for name, fact in facts.items())
+    return f"{rule}: {meaning(rule, game) or 'refused'}{f' ({known})' if known else ''}"
+
+
+def show(value: Any) -> None:
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+@asynccontextmanager
+async def opened(operator: str) -> AsyncGenerator[Desk]:
+    settings = Settings.from_environment()
+    pool = await postgres.pool(settings.postgres, name="desk", size=1)
+    executor = Executor(settings.postgres, Vault({}))
+    try:
+        yield Desk(operator, executor, pool)
+    finally:
+        await executor.close()
+        await pool.close()
+
+
+def at_desk(operator: str, work: Callable[[Desk], Awaitable[None]], *, new: bool = False) -> None:
+    """Do some work at an operator's desk; every failure becomes one clear line and exit code 1."""
+
+    async def do() -> None:
+        async with opened(operator) as desk:
+            if not new and await eventlog.tip(desk.pool, operator) is None:
+                known = ", ".join(await eventlog.operators(desk.pool)) or "none yet: `croupier operator add NAME`"
+                raise click.ClickException(f"there is no operator {operator!r}; there is {known}")
+            await work(desk)
+
+    try:
+        asyncio.run(do())
+    except SettingsError as missing:
+        raise click.ClickException(str(missing)) from None
+    except (Busy, Unavailable, UnknownOperator, NewerSchema) as problem:
+        raise click.ClickException(f"the log cannot be written now: {type(problem).__name__} {problem}") from None
+    except eventlog.DATABASE_ERRORS as problem:
+        raise click.ClickException(f"the database cannot be used: {type(problem).__name__}: {problem}") from None
