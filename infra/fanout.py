@@ -26,6 +26,10 @@ class Entry(EventRow, frozen=True, array_like=True):
     before: bytes
 
 
+class BadEntry(ValueError):
+    """Something in the stream that no relay wrote."""
+
+
 _APPEND = """
 -- Appends what follows the caller's idea of the last id; if another relay was here, or Redis lost the stream, nothing.
 -- KEYS[1] the stream; ARGV[1] the last position as the caller knows it, ARGV[2...] entries for the positions after it.
@@ -87,24 +91,39 @@ async def last_position(client: Redis, stream: str) -> int:
 
 
 async def last_entry(client: Redis, stream: str) -> Entry | None:
+    """The newest entry that is still there. Raises BadEntry."""
     entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await client.xrevrange(stream, count=1))
-    return _decoder.decode(entries[0][1][b"e"]) if entries else None
+    return _decoded(entries[0][1]) if entries else None
 
 
 async def read(client: Redis, stream: str, after: int, *, count: int = BATCH, block_ms: int = 0) -> list[Entry]:
-    """Entries after a position, waiting up to `block_ms` for the first one. They may begin later, where trimmed."""
+    """Entries after a position, waiting up to `block_ms` for the first one. They may begin later, where trimmed.
+
+    Raises BadEntry.
+    """
     found = await client.xread({stream: f"{after}-0"}, count=count, block=block_ms or None)
     streams = cast("list[list[Any]] | dict[bytes, Any]", found)
     if not streams:
         return []
     pairs = next(iter(streams.values()))[0] if isinstance(streams, dict) else streams[0][1]
-    decode = _decoder.decode
-    return [decode(fields[b"e"]) for _, fields in pairs]
+    return [_decoded(fields) for _, fields in pairs]
+
+
+def _decoded(fields: dict[bytes, bytes]) -> Entry:
+    try:
+        return _decoder.decode(fields[b"e"])
+    except (KeyError, msgspec.MsgspecError) as problem:
+        raise BadEntry(f"an entry that no relay wrote: {problem}") from problem
 
 
 async def trim(client: Redis, stream: str, below: int) -> None:
     """Let go of entries below a position; Redis may keep some of them a little longer."""
     await client.xtrim(stream, minid=f"{below}-0", approximate=True)
+
+
+async def drop(client: Redis, stream: str) -> None:
+    """Give up a stream that is no relay's work any more."""
+    await client.unlink(stream)
 
 
 async def retire(client: Redis, operator: str, epoch: int, seconds: int = 3_600) -> None:

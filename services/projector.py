@@ -29,6 +29,9 @@ _PACE_SECONDS = 0.01
 
 _RETRY_STOPPED_SECONDS = 15.0
 
+_AN_EVENTS_FAULT = ("21", "22", "23", "42", "54")
+"""SQLSTATE classes that come again however often one tries: bad values, broken constraints, unknown columns."""
+
 log: Any = structlog.get_logger()
 
 
@@ -51,6 +54,10 @@ class _Reader:
         """Stopped at an event, and not yet to be tried again."""
         return time.monotonic() < self._retry_at
 
+    @property
+    def position(self) -> int:
+        return self.at.position if self.at else 0
+
     async def load(self) -> Checkpoint:
         if self.at is None:
             self.at = await checkpoints.live(self._pool, self._operator, self.projection.name)
@@ -58,16 +65,17 @@ class _Reader:
 
     async def take(self, rows: Sequence[EventRow]) -> int:
         """Apply what of these rows comes next; returns how many took effect. Raises only for an outage."""
-        assert self.at is not None
+        if self.at is None or not rows or self.at.position + 1 < rows[0].position:
+            return 0
         rows = rows[self.at.position + 1 - rows[0].position :]
         if not rows:
             return 0
         try:
             after = await self._apply(self.at, rows)
-        except OUTAGE:
-            self.at = None
-            raise
-        except Exception as problem:  # noqa: BLE001 - whatever an event does to a projection, the others go on
+        except Exception as problem:
+            if _is_outage(problem):
+                self.at = None
+                raise
             return await self._narrow(rows, problem)
         applied = after.position - self.at.position if after else 0
         self.at = after  # None: another projector was quicker, or a rebuild came: read the checkpoint again
@@ -109,6 +117,13 @@ class _Reader:
             self._stopped, self._retry_at = False, 0.0
 
 
+def _is_outage(problem: Exception) -> bool:
+    """Is it the database's state of the moment, rather than what the event does to the projection?"""
+    if isinstance(problem, asyncpg.PostgresError):
+        return str(problem.sqlstate)[:2] not in _AN_EVENTS_FAULT
+    return isinstance(problem, OUTAGE)
+
+
 class Projector:
     """All projections of one operator. Each `once` applies at most a batch to each."""
 
@@ -128,17 +143,25 @@ class Projector:
         if not readers:
             await asyncio.sleep(block_ms / 1_000)
             return 0
-        slowest = min([await reader.load() for reader in readers], key=lambda at: at.position)
+        front = max([(await reader.load()).position for reader in readers])
+        near = [reader for reader in readers if reader.position + BATCH >= front]
+        far = [reader for reader in readers if reader.position + BATCH < front]
+        work = [self._follow(near, 0 if far else block_ms), *(self._catch_up(reader) for reader in far)]
+        results = await asyncio.gather(*work, return_exceptions=True)
+        self._measure(max(reader.position for reader in readers))
+        return max(_raising(results), default=0)
+
+    async def _follow(self, readers: Sequence[_Reader], block_ms: int) -> int:
+        """Those that stand close together share what is read, from Redis while that is whole."""
+        slowest = min((reader.at for reader in readers if reader.at), key=lambda at: at.position)
         rows = await self._next(slowest, block_ms)
-        if not rows:
-            return 0
-        takers = [reader for reader in readers if reader.at and rows[0].position <= reader.at.position + 1]
-        results = await asyncio.gather(*(reader.take(rows) for reader in takers), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
-        self._measure(rows[-1].position)
-        return max([result for result in results if isinstance(result, int)], default=0)
+        results = await asyncio.gather(*(reader.take(rows) for reader in readers), return_exceptions=True)
+        return max(_raising(results), default=0)
+
+    async def _catch_up(self, reader: _Reader) -> int:
+        """One that is far behind reads the log by itself, so that the others need not wait for it."""
+        assert reader.at is not None
+        return await reader.take(await self._from_log(reader.at))
 
     def forget(self) -> None:
         """After an outage, nothing that was known of checkpoints and streams is sure."""
@@ -146,19 +169,21 @@ class Projector:
         for reader in self._readers:
             reader.at = None
 
-    def _measure(self, seen: int) -> None:
+    def _measure(self, front: int) -> None:
         for reader in self._readers:
             if reader.at is not None:
                 lag = metrics.projection_lag.labels(self.operator, reader.projection.name)
-                lag.set(max(0, seen - reader.at.position))
+                lag.set(max(0, front - reader.position))
 
     async def _next(self, at: Checkpoint, block_ms: int) -> list[EventRow]:
-        """What follows a checkpoint: from Redis if that is whole, else from the log. Raises LogTorn."""
+        """What follows a checkpoint: from Redis if that is whole, else from the log."""
         entries = await self._from_redis(at.position, block_ms)
-        if entries and checkpoints.follows(at, entries):
-            return list(entries)
+        return list(entries) if entries and checkpoints.follows(at, entries) else await self._from_log(at)
+
+    async def _from_log(self, at: Checkpoint) -> list[EventRow]:
+        """Raises LogTorn."""
         rows = await eventlog.after(self._pool, self.operator, at.position, BATCH)
-        if rows and not checkpoints.follows(at, rows):
+        if not checkpoints.follows(at, rows):
             raise LogTorn(f"{self.operator}: the log does not go on from checkpoint {at.position}")
         metrics.projection_from_log.labels(self.operator).inc(len(rows))
         return rows
@@ -169,7 +194,7 @@ class Projector:
         try:
             stream = await self._stream_now()
             return await fanout.read(self._redis, stream, position, count=BATCH, block_ms=block_ms)
-        except (*fanout.SILENT_ERRORS, ValueError) as problem:
+        except (*fanout.SILENT_ERRORS, fanout.BadEntry) as problem:
             log.debug("Redis is silent, reading the log", operator=self.operator, problem=repr(problem))
             self._stream = None
             await asyncio.sleep(block_ms / 1_000)
@@ -182,6 +207,14 @@ class Projector:
             self._stream = fanout.key(self.operator, tip.epoch if tip else 1)
             self._epoch_at = time.monotonic() + 1
         return self._stream
+
+
+def _raising(results: Sequence[int | BaseException]) -> list[int]:
+    """The counts, once all have ended; raises the first failure among them."""
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if isinstance(result, int)]
 
 
 class Projectors:
@@ -203,7 +236,7 @@ class Projectors:
             while True:
                 try:
                     await self._step(lease, projector)
-                except (*OUTAGE, LogTorn) as problem:
+                except (*OUTAGE, asyncpg.PostgresError, LogTorn) as problem:
                     projector.forget()
                     await backoff.after(problem)
                 else:

@@ -74,6 +74,7 @@ async def _swap(pool: Pool, operator: str, projection: Projection, at: Checkpoin
     key = (operator, projection.name)
     async with pool.acquire() as acquired, acquired.transaction():
         connection = cast("Connection", acquired)
+        await connection.execute(SQL["hold_briefly"])
         live = await connection.fetchrow(SQL["lock"], *key)
         assert live is not None
         while at.position < live["position"]:

@@ -101,7 +101,12 @@ class Relay:
 
     async def _resume(self, tip: Tip) -> Place:
         stream = fanout.key(self.operator, tip.epoch)
-        entry = await fanout.last_entry(self._redis, stream)
+        try:
+            entry = await fanout.last_entry(self._redis, stream)
+        except fanout.BadEntry as problem:
+            log.error("the stream is begun anew", operator=self.operator, problem=str(problem))
+            await fanout.drop(self._redis, stream)
+            entry = None
         if entry is not None:
             known = await self._hash_at(entry.position)
             if entry.hash != known:
@@ -184,7 +189,7 @@ class Relays:
             while True:
                 try:
                     moved = await self._step(lease, relay)
-                except OUTAGE as problem:
+                except (*OUTAGE, asyncpg.PostgresError) as problem:
                     relay.forget()
                     await backoff.after(problem)
                     continue

@@ -14,14 +14,19 @@ select c.operator, c.projection, l.position - c.position as lag, c.problem
 from checkpoints c join logs l using (operator) where c.live order by c.operator, c.projection
 
 -- advance: the batch that begins at $4 + 1 takes effect once, however many projectors try: the others find no row here;
--- a lost commit is only applied again, so this transaction need not wait for the disk
+-- a lost commit is only applied again, so this transaction need not wait for the disk, and one whose process froze must
+-- not hold up the others
 update checkpoints set position = $5, hash = $6, at = clock_timestamp(), problem = null
 where operator = $1 and projection = $2 and generation = $3 and position = $4 and hash = $7
-returning set_config('synchronous_commit', 'off', true)
+returning set_config('synchronous_commit', 'off', true),
+          set_config('idle_in_transaction_session_timeout', '2s', true)
 
 -- stop: an event that cannot be applied
 update checkpoints set problem = $5
 where operator = $1 and projection = $2 and generation = $3 and position = $4
+
+-- hold_briefly: a process that freezes while it holds a checkpoint loses it
+set local idle_in_transaction_session_timeout = '10s'
 
 -- lock: the live checkpoint, so that it stays where it is until the next generation takes its place
 select generation, position, hash, problem from checkpoints where operator = $1 and projection = $2 and live for update

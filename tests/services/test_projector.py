@@ -1,11 +1,8 @@
 """The projector on real servers: every event takes effect once, from Redis or from the log, however many project."""
 
 import asyncio
-import os
-import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from infra import eventlog, fanout, metrics, postgres
 from infra.eventlog import EventRow, LogTorn
 from services import checkpoints
 from services.checkpoints import Checkpoint, wait_for
-from services.projections import PROJECTIONS, Place, Projection, balances, statement
+from services.projections import Place, Projection, balances, statement
 from services.projections.balances import BALANCES
 from services.projections.statement import STATEMENT
 from services.projector import Projectors
@@ -46,28 +43,6 @@ async def at(acme: Town, name: str = "balances") -> Checkpoint:
     return await checkpoints.live(acme.pool, OPERATOR, name)
 
 
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 15) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110 - it changes in the database
-            await asyncio.sleep(0.02)
-
-
-async def up_to_date(acme: Town) -> bool:
-    tip = await acme.tip()
-    return all([(await at(acme, each.name)).position == tip.position for each in PROJECTIONS])
-
-
-async def all_there_once(acme: Town, players: Sequence[str] = ("ann",)) -> None:
-    """The rows are what the streams say, and nothing was counted twice."""
-    for name in players:
-        stream = await acme.pool.fetchrow(eventlog.SQL["stream"], OPERATOR, f"wallet:{name}")
-        projected = await balances.one(acme.pool, OPERATOR, name)
-        assert projected is not None
-        assert (projected.balance, projected.position) == (stream["balance"], stream["position"])
-    moved = await acme.pool.fetchval("select count(*) from statement")
-    assert moved == await acme.pool.fetchval("select count(*) from events where type = 'wallet.Deposited'")
-
-
 def from_log(operator: str = OPERATOR) -> float:
     return metrics.projection_from_log.labels(operator)._value.get()
 
@@ -82,23 +57,7 @@ async def test_a_batch_moves_rows_and_checkpoint_together(acme):
     assert await projector.once() == 0
     assert (await at(acme)).hash == (await acme.tip()).hash
     assert from_log() == before
-    await all_there_once(acme)
-
-
-async def test_without_redis_the_log_itself_is_read(acme):
-    await acme.grow(700)
-    projector = acme.projector()
-    while await projector.once():
-        pass
-    assert await up_to_date(acme)
-    await all_there_once(acme)
-
-
-async def test_a_redis_that_is_down_stops_nothing(acme):
-    await acme.grow(10)
-    acme.redis = fanout.connect("redis://127.0.0.1:1")
-    await acme.project()
-    assert await up_to_date(acme)
+    await acme.all_there_once()
 
 
 async def test_a_hole_that_trimming_made_is_read_from_the_log(acme):
@@ -107,7 +66,7 @@ async def test_a_hole_that_trimming_made_is_read_from_the_log(acme):
     await acme.redis.xtrim(await acme.stream_key(), minid="250-0", approximate=False)
     before = from_log()
     await acme.project()
-    await all_there_once(acme)
+    await acme.all_there_once()
     assert from_log() > before
 
 
@@ -116,7 +75,7 @@ async def test_a_hole_in_the_middle_of_the_stream_is_read_from_the_log(acme):
     await acme.relay()
     await acme.redis.xdel(await acme.stream_key(), "50-0")
     await acme.project()
-    await all_there_once(acme)
+    await acme.all_there_once()
 
 
 async def test_an_entry_that_was_altered_is_not_believed(acme):
@@ -130,7 +89,7 @@ async def test_an_entry_that_was_altered_is_not_believed(acme):
     entries[-1] = replace(entries[-1], data=data)
     await fanout.Writer(acme.redis).append(key, 0, [encoded(entry) for entry in entries])
     await acme.project()
-    await all_there_once(acme)
+    await acme.all_there_once()
     assert {each.amount for each in await statement.page(acme.pool, OPERATOR, "ann", limit=5)} == {100}
 
 
@@ -147,7 +106,7 @@ async def test_a_stream_of_another_history_is_not_believed(acme):
     assert await projector.once() == 0
     await acme.grow(3)
     await acme.project()
-    await all_there_once(acme)
+    await acme.all_there_once()
 
 
 async def forged(acme: Town, position: int) -> bytes:
@@ -163,42 +122,11 @@ async def test_two_projectors_in_one_process_count_nothing_twice(acme):
     one, two = acme.projector(), acme.projector()
 
     async def project(projector: Any) -> None:
-        while not await up_to_date(acme):
+        while not await acme.up_to_date():
             await projector.once()
 
     await asyncio.gather(project(one), project(two))
-    await all_there_once(acme)
-
-
-async def test_two_projecting_processes_killed_now_and_then_count_nothing_twice(acme):
-    code = (
-        "import asyncio, sys; from infra import fanout, postgres; from services.projector import Projector\n"
-        "async def main():\n"
-        "    pool = await postgres.pool(sys.argv[1], name='projector')\n"
-        "    projector = Projector(pool, fanout.connect(sys.argv[2]), 'acme')\n"
-        "    while True: await projector.once(100)\n"
-        "asyncio.run(main())"
-    )
-
-    async def start() -> asyncio.subprocess.Process:
-        environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
-        arguments = [sys.executable, "-c", code, acme.dsn, acme.redis_url]
-        return await asyncio.create_subprocess_exec(*arguments, env=environment)
-
-    processes = [await start(), await start()]
-    try:
-        for each in (0, 1, 0):
-            await acme.grow(1_000)
-            await acme.relay()
-            processes[each].kill()
-            await processes[each].wait()
-            processes[each] = await start()
-        await until(lambda: up_to_date(acme), 30)
-    finally:
-        for process in processes:
-            process.kill()
-            await process.wait()
-    await all_there_once(acme)
+    await acme.all_there_once()
 
 
 async def test_a_checkpoint_that_moved_away_is_read_again(acme):
@@ -211,7 +139,7 @@ async def test_a_checkpoint_that_moved_away_is_read_again(acme):
     await acme.grow(10)
     assert await late.once() == 10
     await acme.projector(STATEMENT).once()
-    await all_there_once(acme)
+    await acme.all_there_once()
 
 
 async def refuse_blocks(_connection: Any, _place: Place, rows: Sequence[EventRow]) -> None:
@@ -237,7 +165,7 @@ async def test_a_projection_stops_at_the_event_that_it_fails_on_and_says_so(acme
     assert stopped.problem == f"position {poison} (wallet.Blocked): ValueError: what is that?"
     assert metrics.projection_stopped.labels(OPERATOR, "poisoned")._value.get() == 1
     assert (await at(acme)).position == (await acme.tip()).position  # the others went on
-    await all_there_once(acme)
+    await acme.all_there_once()
 
 
 async def test_a_stopped_projection_goes_on_once_it_can(acme, monkeypatch):
@@ -317,27 +245,6 @@ async def test_a_wait_for_what_does_not_come_ends_in_time(acme):
     assert not await wait_for(acme.pool, OPERATOR, "no such projection", 0, 0)
 
 
-async def test_when_the_relay_is_gone_projections_go_on_from_the_log(acme, running):
-    running(Projectors(acme.pool, acme.redis))
-    await until(lambda: up_to_date(acme))
-    await acme.grow(50)
-    await until(lambda: up_to_date(acme), 3)
-    await all_there_once(acme)
-
-
-async def test_flushall_under_load_loses_and_doubles_nothing(acme, running):
-    relays = Relays(acme.pool, acme.redis)
-    acme.executor.wake = relays.wake
-    running(relays)
-    running(Projectors(acme.pool, acme.redis))
-    running(Projectors(acme.pool, acme.redis))
-    for _ in range(5):
-        await acme.grow(300)
-        await acme.redis.flushall()
-    await until(lambda: up_to_date(acme))
-    await all_there_once(acme)
-
-
 async def test_projections_cost_no_wait_for_the_disk_and_the_log_still_does(acme):
     """A projection's commit that is lost is only applied again; the log's own commits stay durable."""
     seen: list[str] = []
@@ -362,3 +269,35 @@ async def test_a_new_projection_begins_at_the_beginning(acme):
     while await projector.once():
         pass
     assert seen == list(range(1, (await acme.tip()).position + 1))
+
+
+async def test_a_projection_far_behind_does_not_hold_up_the_others(acme):
+    await acme.grow(2_200)
+    await acme.relay()
+    await acme.project()
+    await acme.pool.execute(
+        "update checkpoints set position = 0, hash = $1 where projection = 'balances'", eventlog.genesis(OPERATOR, 1)
+    )
+    await acme.pool.execute("delete from balances")
+    await acme.grow(10)
+    await acme.relay()
+    projector, tip = acme.projector(), (await acme.tip()).position
+    await projector.once()
+    assert (await at(acme, "statement")).position == tip
+    assert (await at(acme)).position == fanout.BATCH
+    while await projector.once():
+        pass
+    await acme.all_there_once()
+
+
+async def test_what_no_relay_wrote_is_not_read(acme):
+    await acme.grow(20)
+    key = await acme.stream_key()
+    await acme.redis.xadd(key, {"x": "y"}, id="1-0")
+    await acme.redis.xadd(key, {"e": "y"}, id="2-0")
+    await acme.project()
+    await acme.all_there_once()
+    await acme.relay()
+    await acme.grow(3)
+    await acme.relay()
+    assert (await acme.streamed())[-1] == (await acme.tip()).position

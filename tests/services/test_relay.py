@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from infra.eventlog import LogTorn
 from services import relay as relays
 from services.lanes import Lease
 from services.relay import LogRestored, Relay, Relays
-from tests.services.town import OPERATOR, Town, town
+from tests.services.town import OPERATOR, Town, town, until
 
 
 @pytest.fixture
@@ -23,12 +23,6 @@ async def acme(database: str, redis_url: str) -> AsyncGenerator[Town]:
     async with town(database, redis_url) as made:
         await made.player("ann")
         yield made
-
-
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 10) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110 - it changes in Redis
-            await asyncio.sleep(0.02)
 
 
 async def dense(acme: Town) -> bool:

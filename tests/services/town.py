@@ -1,7 +1,7 @@
 """A small casino on real servers for the tests of fan-out: an operator, players with money, a table, and its clock."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,10 +13,11 @@ from domain.games import GAMES
 from domain.wallet import commands as wallet
 from infra import codec, eventlog, fanout, postgres
 from infra.vault import Vault
+from services import checkpoints
 from services.batch import Accepted
 from services.executor import Executor
 from services.operators import open_operator
-from services.projections import PROJECTIONS
+from services.projections import PROJECTIONS, balances
 from services.projector import Projector
 from services.relay import Relay
 
@@ -116,12 +117,33 @@ class Town:
         while await projector.once():
             pass
 
+    async def up_to_date(self) -> bool:
+        """Have all projections come to the log's end?"""
+        tip = await self.tip()
+        found = [await checkpoints.live(self.pool, OPERATOR, each.name) for each in PROJECTIONS]
+        return all(checkpoint.position == tip.position for checkpoint in found)
+
+    async def all_there_once(self) -> None:
+        """Ann's balance is what her wallet says, and there is one movement for every deposit."""
+        wallet_row = await self.pool.fetchrow(eventlog.SQL["stream"], OPERATOR, "wallet:ann")
+        projected = await balances.one(self.pool, OPERATOR, "ann")
+        assert projected is not None
+        assert (projected.balance, projected.position) == (wallet_row["balance"], wallet_row["position"])
+        moved = await self.pool.fetchval("select count(*) from statement")
+        assert moved == await self.pool.fetchval("select count(*) from events where type = 'wallet.Deposited'")
+
     async def stream_key(self) -> str:
         return fanout.key(OPERATOR, (await self.tip()).epoch)
 
     async def streamed(self) -> list[int]:
         """The positions in the Redis stream, in order."""
         return [int(entry_id.split(b"-")[0]) for entry_id, _ in await self.redis.xrange(await self.stream_key())]
+
+
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110 - it changes in the servers
+            await asyncio.sleep(0.02)
 
 
 @asynccontextmanager
