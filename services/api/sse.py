@@ -120,10 +120,10 @@ class Watch:
         """The scene at `last_id` and what came after; None if that is too much, or no position of this log."""
         if last_id > now.position:
             return None
-        at_table = await self._since(self._table, now.table_version - MISSED_MAX, last_id)
+        at_table = await self._since(self._table, now.table_version - MISSED_MAX, last_id, now.position)
         in_wallet: list[EventRow] = []
         if self._wallet and now.wallet:
-            in_wallet = await self._since(self._wallet, now.wallet_version - MISSED_MAX, last_id)
+            in_wallet = await self._since(self._wallet, now.wallet_version - MISSED_MAX, last_id, now.position)
         if max(len(at_table), len(in_wallet)) >= MISSED_MAX:
             return None
         version, wallet_version = now.table_version - len(at_table), now.wallet_version - len(in_wallet)
@@ -134,8 +134,10 @@ class Watch:
             before = replace(before, wallet=await self._wallet_at(wallet_version))
         return before, sorted([*at_table, *in_wallet], key=lambda row: row.position)
 
-    async def _since(self, stream: str, version: int, position: int) -> list[EventRow]:
-        return [row_of(each) for each in await self._pool.fetch(SQL["since"], *self._of(stream), version, position)]
+    async def _since(self, stream: str, version: int, position: int, until: int) -> list[EventRow]:
+        """What comes after `until`, the scene's own position, the follower is given anyhow: it would be told twice."""
+        rows = await self._pool.fetch(SQL["since"], *self._of(stream), version, position)
+        return [row for each in rows if (row := row_of(each)).position <= until]
 
     async def _table_at(self, version: int) -> Any:
         """A table folds from the opening of the round that was on: that event carries all that came before."""
