@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import msgspec
+from litestar.params import QueryParameter
 from msgspec import Meta
 
 from domain.money import AMOUNT_MAX
@@ -17,8 +18,9 @@ from services.api.problems import Problem
 T = TypeVar("T")
 
 Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
-Position = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
-Limit = Annotated[int, Meta(ge=1, le=1_000)]
+Position = Annotated[int, Meta(ge=0, le=AMOUNT_MAX), QueryParameter(ge=0, le=AMOUNT_MAX)]
+Limit = Annotated[int, Meta(ge=1, le=1_000), QueryParameter(ge=1, le=1_000)]
+Cursor = Annotated[int | None, QueryParameter(ge=0, le=AMOUNT_MAX)]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ROUND = re.compile(r"[A-Za-z0-9_-]{1,64}\.[1-9][0-9]{0,14}")
@@ -65,7 +67,7 @@ def misshapen(fault: msgspec.ValidationError) -> Problem:
         return Problem(400, "MissingField", f"{text}.", facts=facts)
     if text.startswith("Expected `int`, got `float`"):
         return Problem(400, "WrongType", f"{text}: whole numbers only, without point or exponent.", facts=facts)
-    if re.match(r"Expected `.*`, got `", text):
+    if re.match(r"Expected `[^`]*`(, got `| - at)", text):
         return Problem(400, "WrongType", f"{text}.", facts=facts)
     return Problem(400, "InvalidValue", f"{text}.", facts=facts)
 

@@ -14,7 +14,7 @@ from domain.wallet import commands as wallet
 from domain.wallet.views import WalletView, view
 from services.api import problems
 from services.api.auth import TOKEN_S_MAX, check_own, may
-from services.api.bodies import Id, Limit, Position, checked_id, cursor_after, decode
+from services.api.bodies import Cursor, Id, Limit, Position, checked_id, cursor_after, decode
 from services.api.commands import Command, CommandAnswer, answer_of_wallet, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -141,7 +141,7 @@ class HistoryPage(Struct, frozen=True):
 
 
 @get("/players", guards=[may(Role.OPERATOR, Role.AUDITOR)])
-async def list_players(request: Asked, cursor: FromQuery[str] = "", limit: FromQuery[Limit] = 100) -> PlayerPage:
+async def list_players(request: Asked, cursor: FromQuery[str] = "", limit: Limit = 100) -> PlayerPage:
     """Players by their ids."""
     after = checked_id("player", cursor) if cursor else ""
     page = await balances.page(request.parts.pool, request.caller.operator, after=after, limit=limit)
@@ -156,7 +156,7 @@ async def read_player(request: Asked, player: FromPath[str]) -> WalletView:
 
 
 @get("/players/{player:str}/balance", guards=[READERS])
-async def read_balance(request: Asked, player: FromPath[str], after: FromQuery[Position] = 0) -> balances.Balance:
+async def read_balance(request: Asked, player: FromPath[str], after: Position = 0) -> balances.Balance:
     """A player's balance as projected. `after` waits until the event at that position is in it."""
     await _visible(request, player, "balances", after)
     found = await balances.one(request.parts.pool, request.caller.operator, player)
@@ -169,9 +169,9 @@ async def read_balance(request: Asked, player: FromPath[str], after: FromQuery[P
 async def read_statement(
     request: Asked,
     player: FromPath[str],
-    cursor: FromQuery[Position | None] = None,
-    limit: FromQuery[Limit] = 100,
-    after: FromQuery[Position] = 0,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    after: Position = 0,
 ) -> StatementPage:
     """Every movement of a player's money, with the balance before and after it."""
     operator = await _visible(request, player, "statement", after)
@@ -183,9 +183,9 @@ async def read_statement(
 async def read_bets(
     request: Asked,
     player: FromPath[str],
-    cursor: FromQuery[Position | None] = None,
-    limit: FromQuery[Limit] = 100,
-    after: FromQuery[Position] = 0,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    after: Position = 0,
 ) -> HistoryPage:
     """A player's bet history."""
     operator = await _visible(request, player, "rounds", after)

@@ -13,7 +13,7 @@ from infra import eventlog
 from infra.eventlog import SQL, EventRow
 from services.api import problems
 from services.api.auth import EVERYONE, may
-from services.api.bodies import Limit, Position, cursor_after
+from services.api.bodies import Cursor, Limit, Position, cursor_after
 from services.api.commands import checked_key
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -74,7 +74,7 @@ _stored: "msgspec.json.Decoder[Stored]" = msgspec.json.Decoder(Stored)
 
 
 @get("/events", guards=[may(Role.AUDITOR, Role.OPERATOR)])
-async def read_log(request: Asked, cursor: FromQuery[Position] = 0, limit: FromQuery[Limit] = 100) -> LogPage:
+async def read_log(request: Asked, cursor: Position = 0, limit: Limit = 100) -> LogPage:
     """Read the log, in order, without gaps; every event links to the one before by its hash."""
     operator, pool = request.caller.operator, request.parts.pool
     tip = await eventlog.tip(pool, operator)
@@ -130,9 +130,9 @@ async def read_audit(
     request: Asked,
     actor: FromQuery[str | None] = None,
     subject: FromQuery[str | None] = None,
-    cursor: FromQuery[Position | None] = None,
-    limit: FromQuery[Limit] = 100,
-    after: FromQuery[Position] = 0,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    after: Position = 0,
 ) -> AuditPage:
     """The audit log: all of it, or of one actor, or of one subject (a stream, as `wallet:ann` or `table:t1`)."""
     operator = request.caller.operator

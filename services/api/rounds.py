@@ -3,21 +3,21 @@
 from typing import Annotated
 
 from litestar import get
-from litestar.params import FromPath, FromQuery
-from msgspec import Meta, Struct
+from litestar.params import FromPath, FromQuery, QueryParameter
+from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.game import Role
 from infra.sql import queries
 from services.api import problems
 from services.api.auth import may
-from services.api.bodies import Limit, Position, checked_id, checked_round, cursor_after
+from services.api.bodies import Cursor, Limit, Position, checked_id, checked_round, cursor_after
 from services.api.parts import Asked
 from services.projections import rounds
 from services.replay import Replay, replay
 
 SQL = queries("api")
-Step = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Step = Annotated[int | None, QueryParameter(ge=1, le=1_000_000_000)]
 
 
 class RoundPage(Struct, frozen=True):
@@ -42,9 +42,9 @@ READERS = may(Role.OPERATOR, Role.SUPERVISOR, Role.AUDITOR, Role.STUDIO, Role.PL
 async def list_rounds(
     request: Asked,
     table: FromQuery[str | None] = None,
-    cursor: FromQuery[Position | None] = None,
-    limit: FromQuery[Limit] = 100,
-    after: FromQuery[Position] = 0,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    after: Position = 0,
 ) -> RoundPage:
     """Rounds of a table, or of all tables."""
     operator = request.caller.operator
@@ -60,8 +60,8 @@ async def read_round(
     request: Asked,
     round_id: FromPath[str],
     cursor: FromQuery[str] = "",
-    limit: FromQuery[Limit] = 100,
-    after: FromQuery[Position] = 0,
+    limit: Limit = 100,
+    after: Position = 0,
 ) -> RoundResult:
     """A round's result, and every wager in it with its odds and what it returned."""
     caller, pool = request.caller, request.parts.pool
@@ -84,9 +84,9 @@ async def read_round(
 async def replay_round(
     request: Asked,
     round_id: FromPath[str],
-    step: FromQuery[Step | None] = None,
-    cursor: FromQuery[Position] = 0,
-    limit: FromQuery[Limit] = 1_000,
+    step: Step = None,
+    cursor: Position = 0,
+    limit: Limit = 1_000,
 ) -> Replay:
     """Play a round again from its events, step by step as the caller saw it, with what it proves. `step` gives that
     step alone; else steps after number `cursor`."""

@@ -90,7 +90,7 @@ def _of_another_role(game: str, role: Role, body: bytes) -> Problem | None:
     """Say it plainly when the command is there, but not for this role; or is none of this game's at all."""
     try:
         named = _tagged.decode(body).type
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
     mine = _names[game, role]
     if not named or named in mine:
@@ -210,7 +210,7 @@ class TableNow(Struct, frozen=True):
 
 
 @get("/tables", guards=[EVERYONE])
-async def list_tables(request: Asked, cursor: FromQuery[str] = "", limit: FromQuery[Limit] = 100) -> TablePage:
+async def list_tables(request: Asked, cursor: FromQuery[str] = "", limit: Limit = 100) -> TablePage:
     """Tables by their ids."""
     after, operator = checked_id("table", cursor) if cursor else "", request.caller.operator
     rows = await request.parts.pool.fetch(SQL["streams_like"], operator, TABLE + after, TABLE + "\x7f", limit)

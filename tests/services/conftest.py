@@ -123,7 +123,10 @@ class Casino:
         if last_id is not None:
             headers["last-event-id"] = str(last_id)
         seen: list[Any] = []
-        async with asyncio.timeout(10), self.http.stream("GET", f"/v1/tables/{table}/events", headers=headers) as stream:
+        async with (
+            asyncio.timeout(10),
+            self.http.stream("GET", f"/v1/tables/{table}/events", headers=headers) as stream,
+        ):
             assert stream.status_code == 200
             told: dict[str, str] = {}
             async for line in stream.aiter_lines():
