@@ -9,6 +9,7 @@ import httpx
 
 from infra import postgres
 from infra.embedded import EmbeddedError
+from infra.settings import SettingsError
 from ops import demo_house, stack
 from ops.client import Client, Problem
 from ops.demo_rounds import Story, Teller
@@ -32,7 +33,7 @@ def command(url: str | None, key: str | None) -> None:
             asyncio.run(_play(url, key, teller))
         else:
             _play_in_private(teller)
-    except (EmbeddedError, Problem, httpx.HTTPError, TimeoutError) as fault:
+    except (EmbeddedError, SettingsError, Problem, httpx.HTTPError, TimeoutError) as fault:
         raise click.ClickException(
             f"the demo could not be played to its end: {fault or type(fault).__name__}"
         ) from fault

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn, Self
 
+import asyncpg
 import httpx
 
 from infra import postgres
@@ -25,11 +26,13 @@ from ops import data_folder
 from ops.data_folder import HOUSE
 
 READY_SECONDS = 60
-STOP_SECONDS = 2.0
+STOP_SECONDS = 2.5
 """For our own processes to end by themselves; with both servers after them, all is over within five seconds."""
 CALM_SECONDS = 60
 """A process that has run this long is forgiven its earlier deaths."""
 BACKOFF_MAX = 30.0
+
+_REMEDY = "CROUPIER_POSTGRES_OWNER, or CROUPIER_POSTGRES, must be a login that may change the schema"
 
 Say = Callable[[str], None]
 
@@ -135,8 +138,13 @@ class Stack:
     def start(self, say: Say = lambda line: None) -> Self:
         """All up and answering, or nothing left behind. Raises EmbeddedError with what to do."""
         check_port(self.host, self.port)
-        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = folders.claim(self.data, "croupier")
+        try:
+            self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = folders.claim(self.data, "croupier")
+        except OSError as fault:
+            raise EmbeddedError(
+                f"{self.data} cannot be written to ({fault.strerror}); choose another folder"
+            ) from fault
         try:
             secrets = data_folder.secrets_in(self.data)
             self._start_servers(say)
@@ -151,6 +159,7 @@ class Stack:
             data_folder.write_environment(self.data, variables)
             self._environment = {**os.environ, **variables, "PYTHONPATH": str(HOUSE), "PYTHONSAFEPATH": "1"}
             self._environment.pop("CROUPIER_POSTGRES_OWNER", None)
+            self.settings  # noqa: B018 - told here, with all that is wrong, and not by the processes one by one
             self.add("worker", ["-m", "ops", "worker"])
             self.add("api", ["-m", "ops", "api"], without=("CROUPIER_VAULT_KEYS",))
             self._await_api(say)
@@ -227,8 +236,8 @@ class Stack:
             for name in await postgres.migrate(owner or self.postgres):
                 say(f"applied migration {name}")
             return given or await postgres.make_service_login(self.postgres)
-        except OSError as fault:
-            raise EmbeddedError(f"Postgres cannot be reached ({fault}); see CROUPIER_POSTGRES") from fault
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, RuntimeError) as fault:
+            raise EmbeddedError(f"the database cannot be brought up to date: {fault}; {_REMEDY}") from fault
 
     def _await_api(self, say: Say) -> None:
         begun = told = time.monotonic()
@@ -256,8 +265,9 @@ def end_by_signals() -> None:
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # it is under nohup
+        signal.signal(signal.SIGHUP, interrupt)
 
 
 def free_port(host: str) -> int:

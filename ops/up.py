@@ -1,6 +1,7 @@
 """`croupier up`: everything on this machine, with tables to look at and bots that play, until Ctrl-C."""
 
 import asyncio
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 
 from domain.game import Role
 from infra.embedded import EmbeddedError
+from infra.settings import SettingsError
 from ops import demo_house
 from ops.client import Problem
 from ops.data_folder import DEFAULT
@@ -45,7 +47,7 @@ def command(data: Path, port: int, bots: bool) -> None:
         _watch_over(stack)
     except KeyboardInterrupt:
         _say("stopping ...")
-    except (EmbeddedError, Problem) as fault:
+    except (EmbeddedError, Problem, SettingsError) as fault:
         raise click.ClickException(str(fault)) from fault
     finally:
         _ignore_impatience()
@@ -76,23 +78,23 @@ def _say(line: str) -> None:
 
 
 def _where_to_look(stack: Stack, keys: demo_house.Keys, fresh: list[Role], seconds: float) -> str:
-    folder, url = stack.data / "keys", stack.url
+    data, url = shlex.quote(str(stack.data)), stack.url
     told = [f"\nCroupier is up ({seconds:.1f} s).\n"]
     if fresh:
         told.append("Keys of the operator `demo`, shown this once; the log holds only their digests:")
         told += [f"  {role:<11}{keys[role]}" for role in fresh]
-        told.append(f"For bots and for you they are also kept in {folder} (files that only you can read).\n")
+        told.append(f"For bots and for you they are also kept in {data}/keys (files that only you can read).\n")
     else:
-        told.append(f"Keys of the operator `demo` are in {folder}.\n")
+        told.append(f"Keys of the operator `demo` are in {data}/keys.\n")
     told += [
         "Where to look:",
         f"  API to try     {url}/docs",
         f"  tables         {', '.join(f'{url}/v1/tables/{table}' for table in demo_house.TABLES)}",
         f"  health         {url}/health/ready     metrics  {url}/metrics",
-        f"  logs           {stack.data}/api.log, worker.log, postgres.log, redis.log",
-        f"  other verbs    . {stack.data}/env   and then   ./croupier reconcile   or any other\n",
+        f"  logs           {data}/api.log, worker.log, postgres.log, redis.log",
+        f"  other verbs    . {data}/env   and then   ./croupier reconcile   or any other\n",
         "Try:",
-        f'  curl -s {url}/v1/tables/rng-1 -H "Authorization: Bearer $(cat {folder}/operator)"',
+        f'  curl -s {url}/v1/tables/rng-1 -H "Authorization: Bearer $(cat {data}/keys/operator)"',
         "README.md goes on from there. Ctrl-C stops everything.\n",
     ]
     return "\n".join(told)

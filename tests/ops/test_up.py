@@ -27,7 +27,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """One for all who only look at it."""
-    with Up(tmp_path_factory.mktemp("up") / "data") as running:
+    with Up(tmp_path_factory.mktemp("up") / "my data") as running:
         yield running.ready()
 
 
@@ -84,7 +84,7 @@ def test_the_api_knows_no_vault_key_and_the_bots_no_secret_at_all(up: Up) -> Non
 
 def test_a_second_one_on_the_same_data_names_the_first(up: Up) -> None:
     pid = (up.data / "croupier.lock").read_text()
-    assert f"process {pid} runs its croupier there" in refused("--data", str(up.data), "--port", "0")
+    assert f"process {pid} runs its croupier there" in refused("--data", str(up.data))
     assert up.get("/health/ready").status_code == 200
 
 
@@ -98,12 +98,22 @@ def test_a_taken_port_is_said_before_anything_is_started(tmp_path: Path) -> None
     assert not (tmp_path / "data").exists()
 
 
+def test_what_it_was_given_and_cannot_use_is_said(tmp_path: Path) -> None:
+    elsewhere = {"CROUPIER_POSTGRES": "postgresql://nobody@127.0.0.1:1/none", "CROUPIER_REDIS": "redis://127.0.0.1:1"}
+    assert "the database cannot be brought up to date" in refused("--data", str(tmp_path), given=elsewhere)
+    (tmp_path / "file").touch()
+    assert "cannot be written to" in refused("--data", str(tmp_path / "file" / "data"))
+
+
 def test_bots_play_and_the_studio_deals(up: Up) -> None:
     up.until(r"rng-1\.\d+ .* bettors staked", 120)
     up.until(r"live-1\.\d+ .* bettors staked", 120)
 
 
-@pytest.mark.parametrize(("name", "words"), [("api", "ops api"), ("worker", "ops worker"), ("redis", "valkey-server")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("api", "ops api"), ("worker", "ops worker"), ("redis", "valkey-server"), ("postgres", "postgres -D")],
+)
 def test_whatever_dies_is_started_again_and_said(up: Up, name: str, words: str) -> None:
     pid = up.pid_of(words)
     os.kill(pid, signal.SIGKILL)
@@ -183,7 +193,10 @@ def health(up: Up) -> int:
         return 0
 
 
-def refused(*options: str) -> str:
-    told = subprocess.run([HOUSE / "croupier", "up", *options], capture_output=True, text=True, timeout=60, check=False)
+def refused(*options: str, given: dict[str, str] | None = None) -> str:
+    command = [HOUSE / "croupier", "up", "--port", "0", *options]
+    told = subprocess.run(
+        command, env=os.environ | (given or {}), capture_output=True, text=True, timeout=60, check=False
+    )
     assert told.returncode == 1, told.stdout
     return told.stderr

@@ -19,7 +19,8 @@ class Up:
     def __init__(self, data: Path, *options: str, given: Mapping[str, str] | None = None) -> None:
         self.data = data
         environment = {name: text for name, text in os.environ.items() if not name.startswith("CROUPIER_")}
-        environment |= given or {}
+        self._mark = secrets.token_hex(8)
+        environment |= {**(given or {}), "UP_OF_A_TEST": self._mark}
         self.process = subprocess.Popen(
             [HOUSE / "croupier", "up", "--data", data, "--port", "0", *options],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -70,14 +71,14 @@ class Up:
         return time.monotonic() - begun
 
     def processes(self) -> dict[int, str]:
-        """Everything that runs on the data: servers by their working directory, ours by their environment."""
+        """Everything that runs on the data: servers by their working directory, ours by what they inherited."""
         found: dict[int, str] = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
                     command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                     at_home = (entry / "cwd").readlink().is_relative_to(self.data)
-                    ours = str(self.data).encode() in (entry / "environ").read_bytes() or str(self.data) in command
+                    ours = self._mark.encode() in (entry / "environ").read_bytes()
                 except OSError:
                     continue
                 if (at_home or ours) and int(entry.name) != os.getpid():
