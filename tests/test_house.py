@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
+import click
 import msgspec
 import pytest
 
@@ -258,6 +259,18 @@ def test_readme_tells_every_verb() -> None:
 
     told = {row[0].strip("`").split()[0] for row in readme_table("Verbs")}
     assert told == {verb for verbs in VERBS.values() for verb in verbs}
+
+
+def test_every_command_that_a_document_names_is_there() -> None:
+    from ops.__main__ import croupier
+
+    context = click.Context(croupier)
+    for page in tracked("*.md"):
+        for verb, word in re.findall(r"(?:`|\./)croupier ([a-z]+)(?: (\w+))?", page.read_text()):
+            command = croupier.get_command(context, verb)
+            assert command, f"{named(page)}: croupier {verb}"
+            if isinstance(command, click.Group):
+                assert word in command.commands, f"{named(page)}: croupier {verb} {word}"
 
 
 def test_every_link_in_the_documents_leads_somewhere() -> None:

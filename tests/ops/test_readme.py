@@ -68,7 +68,7 @@ def test_the_verbs_on_the_server_say_that_all_agree(told: list[str]) -> None:
 
 
 def test_the_two_commands_are_verbs() -> None:
-    [console] = re.findall(r"^```console\n(.*?)^```$", (HOUSE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    console = re.findall(r"^```console\n(.*?)^```$", (HOUSE / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]
     verbs = re.findall(r"^\$ \./croupier (\w+)", console, re.MULTILINE)
     assert verbs == ["up", "demo"]
     assert all((Path(HOUSE) / "ops" / f"{verb}.py").exists() for verb in verbs)
