@@ -172,13 +172,14 @@ def test_a_table_folds_from_its_last_opening_event_as_from_its_first_event(playe
     assert fold(evolve, state.INITIAL, log[last:]) == fold(evolve, state.INITIAL, log) == played.state
 
 
+def golden() -> list[Any]:
+    files = (Path(__file__).parents[1] / "golden" / GAME.name).glob("*.json")
+    return [msgspec.json.decode(line, type=GAME.events) for file in files for line in file.read_text().splitlines()]
+
+
 def test_whatever_comes_before_an_opening_is_passed_over() -> None:
     """So one may begin to fold in the middle of a log."""
-    samples = [
-        msgspec.json.decode(line, type=GAME.events)
-        for file in (Path(__file__).parents[1] / "golden" / GAME.name).glob("*.json")
-        for line in file.read_text().splitlines()
-    ]
+    samples = golden()
     opening = (events.TableOpened, events.RoundOpened)
     assert {type(event) for event in samples} >= set(opening)
     for event in samples:
@@ -217,6 +218,12 @@ def test_of_a_sealed_seed_nobody_sees_more_than_the_hash(played: House) -> None:
             seed = getattr(seed, "seed", seed)
             if isinstance(seed, SealedSeed):
                 assert seed.hash.encode() in msgspec.json.encode(GAME.public(event, ANYBODY))
+
+
+def test_what_hides_no_seed_is_shown_as_it_is() -> None:
+    for event in golden():
+        if '"sealed":' not in msgspec.json.encode(event).decode():
+            assert GAME.public(event, ANYBODY) == event
 
 
 def test_before_a_card_is_dealt_it_is_in_no_event_and_no_state() -> None:
@@ -263,6 +270,9 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: House) -> None:
     first_card = next(event for event in log if isinstance(event, events.CardDealt))
     other = next(card for card in DECK if card is not first_card.card)
     swapped = [replace(event, card=other) if event is first_card else event for event in log]
+    unproved = [replace(event, opening=None) if event is first_card else event for event in log]
+    salted = replace(first_card.opening, salt="00" * 16)
+    resalted = [replace(event, opening=salted) if event is first_card else event for event in log]
     winner = next(each for each in pays.Winner if each is not result.showdown.winner)
     for altered in (
         forged(log, events.RoundSettled, seed="00" * 32),
@@ -271,6 +281,8 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: House) -> None:
         forged(log, events.RoundOpened, seed=replace(opening.seed, hash="00" * 32)),
         forged(log, events.RoundResulted, showdown=replace(result.showdown, winner=winner)),
         swapped,
+        unproved,
+        resalted,
     ):
         assert not all(holding(altered).values())
     assert not all(holding(log, operator="somebody else").values())
