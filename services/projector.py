@@ -24,6 +24,9 @@ from services.projections import PROJECTIONS, Projection
 BATCH = fanout.BATCH
 _BLOCK_MS = 250
 _STANDBY_SECONDS = 0.5
+_REDIS_PAUSE_SECONDS = 2.0
+"""After a failure, the log alone is read for so long: a Redis that does not answer must not slow anybody down."""
+
 _PACE_SECONDS = 0.01
 """Small batches begin at least so far apart: under load events come together, and an idle log is read at once."""
 
@@ -136,6 +139,7 @@ class Projector:
         self._readers = [_Reader(pool, operator, projection) for projection in projections]
         self._stream: str | None = None
         self._epoch_at = 0.0
+        self._redis_again = 0.0
 
     async def once(self, block_ms: int = 0) -> int:
         """Apply what comes next, waiting up to `block_ms` for Redis to have it; returns the most that any applied."""
@@ -189,16 +193,22 @@ class Projector:
         return rows
 
     async def _from_redis(self, position: int, block_ms: int) -> Sequence[EventRow]:
-        if self._redis is None:
+        if self._redis is None or time.monotonic() < self._redis_again:
+            await asyncio.sleep(block_ms / 1_000)
             return []
         try:
             stream = await self._stream_now()
-            return await fanout.read(self._redis, stream, position, count=BATCH, block_ms=block_ms)
+            entries = await fanout.read(self._redis, stream, position, count=BATCH, block_ms=block_ms)
         except (*fanout.SILENT_ERRORS, fanout.BadEntry) as problem:
-            log.debug("Redis is silent, reading the log", operator=self.operator, problem=repr(problem))
+            if not self._redis_again:
+                log.warning("Redis fails, reading the log", operator=self.operator, problem=repr(problem))
             self._stream = None
-            await asyncio.sleep(block_ms / 1_000)
+            self._redis_again = time.monotonic() + _REDIS_PAUSE_SECONDS
             return []
+        if self._redis_again:
+            log.info("reading from Redis again", operator=self.operator)
+            self._redis_again = 0.0
+        return entries
 
     async def _stream_now(self) -> str:
         """The stream of the log's epoch, asked for once a second."""
