@@ -215,7 +215,9 @@ async def live(url: str, keys: demo_house.Keys) -> None:
         pace = Pace(BETS_A_SECOND)
         players = [Player(name, operator, pace) for name in TEMPERS]
         for player in players:
-            await operator.open_player(player.name, CURRENCY)
+            opened = await operator.open_player(player.name, CURRENCY)
+            if opened.balance and opened.balance.cash < TOP_UP // 10:
+                await operator.deposit(player.name, TOP_UP, CURRENCY, "top-up")
         studio = operator.acting_as(keys[Role.STUDIO])
         async with asyncio.TaskGroup() as group:
             for table, config in demo_house.TABLES.items():

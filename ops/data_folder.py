@@ -68,7 +68,8 @@ def write_private(file: Path, content: msgspec.Struct) -> None:
 
 
 def write_environment(data: Path, variables: Mapping[str, str]) -> None:
-    """For other verbs on the same data: `. data/env`, then `croupier reconcile` and the like."""
+    """For other verbs on the same data: `(. data/env; ./croupier reconcile)`; in a subshell, or `up` would take it
+    for servers it is given."""
     lines = ["# Written by each start; holds secrets."]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in sorted(variables.items())]
     _write(data / "env", "\n".join([*lines, ""]).encode())

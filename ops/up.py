@@ -92,7 +92,7 @@ def _where_to_look(stack: Stack, keys: demo_house.Keys, fresh: list[Role], secon
         f"  tables         {', '.join(f'{url}/v1/tables/{table}' for table in demo_house.TABLES)}",
         f"  health         {url}/health/ready     metrics  {url}/metrics",
         f"  logs           {data}/api.log, worker.log, postgres.log, redis.log",
-        f"  other verbs    . {data}/env   and then   ./croupier reconcile   or any other\n",
+        f"  other verbs    (. {data}/env; ./croupier reconcile), or any other\n",
         "Try:",
         f'  curl -s {url}/v1/tables/rng-1 -H "Authorization: Bearer $(cat {data}/keys/operator)"',
         "README.md goes on from there. Ctrl-C stops everything.\n",

@@ -105,6 +105,10 @@ class Up:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self._reader.join(10)
         deadline = time.monotonic() + 10
-        while self.processes() and time.monotonic() < deadline:
+        while left := self.processes():
+            if time.monotonic() > deadline:  # a test has failed: what it left must not disturb the next one
+                for pid in left:
+                    os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
