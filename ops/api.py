@@ -41,6 +41,7 @@ async def serve(settings: Settings, unix_socket: str | None = None) -> None:
             loop="none",
             http="httptools",
             ws="none",
+            lifespan="off",
             access_log=False,
             log_config=None,
             proxy_headers=False,
@@ -56,8 +57,6 @@ async def serve(settings: Settings, unix_socket: str | None = None) -> None:
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, stop)
         await server.serve()
-    if not server.started:
-        raise click.ClickException(f"cannot listen on {unix_socket or f'{settings.host}:{settings.port}'}")
 
 
 class _Server(uvicorn.Server):

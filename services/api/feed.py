@@ -17,7 +17,8 @@ from infra.postgres import Pool
 from services.api import problems
 
 BUFFER_MAX = 256
-BLOCK_MS = 1_000
+BLOCK_MS, BEHIND_MS = 1_000, 100
+"""How long to wait for Redis, and how long where it has just been found behind the log."""
 POLL_S = 0.25
 
 log: Any = structlog.get_logger()
@@ -101,6 +102,7 @@ class _Reading:
         self._hash = b""
         self._epoch = 0
         self._looked_at = 0.0
+        self._block_ms = BLOCK_MS
         self.followers = 0
         self.over = False
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -150,14 +152,16 @@ class _Reading:
         begun = time.monotonic()
         try:
             stream = fanout.key(self._operator, self._epoch)
-            entries = await fanout.read(self._redis, stream, self._position, block_ms=BLOCK_MS)
+            entries = await fanout.read(self._redis, stream, self._position, block_ms=self._block_ms)
         except (*fanout.SILENT_ERRORS, ValueError):
             entries = []
         if entries and self._fit(entries):
+            self._block_ms = BLOCK_MS
             return entries
         if begun - self._looked_at > 1 and not await self._is_same_log():
             raise ConnectionResetError("the log goes on in another epoch")
         rows = await eventlog.after(self._pool, self._operator, self._position, fanout.BATCH)
+        self._block_ms = BEHIND_MS if rows else BLOCK_MS
         if not rows:
             await asyncio.sleep(max(0.0, POLL_S - (time.monotonic() - begun)))
         return rows

@@ -66,6 +66,7 @@ async def mint_key(request: Asked) -> Response[MintedKey]:
 
 @get("/keys", guards=[may(Role.OPERATOR)])
 async def list_keys(request: Asked) -> KeyList:
+    """All keys of the operator; their secrets are known to nobody."""
     keys = (KeyEntry(key.id, key.role, key.label, key.revoked) for key in (await _house(request)).keys)
     return KeyList(tuple(keys))
 

@@ -13,8 +13,6 @@ from typing import Any
 import msgspec
 import structlog
 
-log: Any = structlog.get_logger()
-
 
 class Line(msgspec.Struct, frozen=True):
     """`command` is the Idempotency-Key, `caller` the role of the sender."""
@@ -37,17 +35,18 @@ _FIELDS = Line.__struct_fields__[1:]
 
 class Lines:
     def __init__(self) -> None:
+        self._log: Any = structlog.get_logger()
         self._waiting: list[Line] = []
         processors: list[Any] = structlog.get_config()["processors"]
         self._as_json = any(isinstance(each, structlog.processors.JSONRenderer) for each in processors)
-        self._wanted: bool = log.is_enabled_for(logging.INFO)
+        self._wanted: bool = self._log.is_enabled_for(logging.INFO)
 
     def tell(self, *told: Any) -> None:
         """The fields of a line after its timestamp, in their order."""
         if not self._wanted:
             return
         if not self._as_json:
-            log.info("command", **dict(zip(_FIELDS, told, strict=True)))
+            self._log.info("command", **dict(zip(_FIELDS, told, strict=True)))
             return
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write)

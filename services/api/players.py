@@ -97,6 +97,7 @@ async def block(request: Asked, player: FromPath[str]) -> Done:
 
 @post("/players/{player:str}/unblock", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Unblock)
 async def unblock(request: Asked, player: FromPath[str]) -> Done:
+    """Let the player place stakes again."""
     command = await command_of(request)
     return await _sent(request, command, player, decode(_unblock, command.body))
 

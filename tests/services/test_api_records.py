@@ -1,0 +1,190 @@
+"""What is kept and can be looked up: the log with its chain, the audit log, commands and their fences, and keys."""
+
+import asyncio
+import hashlib
+import struct
+
+import pytest
+
+from domain.game import Role
+from services.api import auth
+
+
+@pytest.fixture
+def casino(house_of_module):
+    return house_of_module
+
+
+def test_field(text: str | None) -> bytes:
+    return b"\x00" if text is None else b"\x01" + struct.pack(">I", len(text.encode())) + text.encode()
+
+
+test_field.__test__ = False
+
+
+def link(before: bytes, event: dict) -> bytes:
+    """The chain as infra/eventlog.py describes it, written anew from the description."""
+    numbers = b"".join(struct.pack(">q", event[name]) for name in ("position", "version", "schema", "at"))
+    texts = (event[name] for name in ("stream", "type", "round", "command", "actor", "role", "data"))
+    return hashlib.sha256(b"\x01" + before + numbers + b"".join(map(test_field, texts))).digest()
+
+
+async def test_an_auditor_reads_the_whole_log_and_verifies_its_chain_from_outside(casino):
+    ann = await casino.player("ann", 10_000)
+    round_id = await casino.table("r1")
+    await casino.bet(ann, round_id, player_a=500)
+    cursor, expected = 0, 1
+    before = hashlib.sha256(test_field("croupier-log-1") + test_field("lotus") + struct.pack(">q", 1)).digest()
+    while cursor is not None:
+        page = await casino.get("/v1/events", casino.bearer(Role.AUDITOR), cursor=cursor, limit=5)
+        assert page["before"] == before.hex()
+        for event in page["events"]:
+            assert event["position"] == expected
+            before = link(before, event)
+            assert event["hash"] == before.hex()
+            expected += 1
+        cursor = page["next"]
+    assert expected == page["tip"] + 1
+
+
+async def test_the_log_shows_no_seed_before_its_round_has_ended(casino):
+    await casino.table("r2")
+    page = await casino.get("/v1/events", casino.bearer(Role.AUDITOR), limit=1_000)
+    sealed = [event["data"] for event in page["events"] if event["type"].endswith("SeedPublished")]
+    vault_key = bytes(32)
+    assert sealed
+    assert vault_key.hex() not in str(page)
+    shown = (await casino.get("/v1/tables/r2"))["view"]
+    assert "sealed" not in str(shown)
+    assert shown["seed_hash"] in str(sealed)
+
+
+async def test_who_did_what_is_told_by_actor_and_by_subject(casino):
+    await casino.player("bob", 50)
+    refused = await casino.send("/v1/players/bob/withdrawals", {"amount": 99, "currency": "EUR"}, key="too-much")
+    assert refused.status_code == 422
+    await casino.project()
+    auditor = casino.bearer(Role.AUDITOR)
+    page = await casino.get("/v1/audit", auditor, subject="refused:bob", after=await casino.position())
+    [told] = page["entries"]
+    assert (told["entry"]["rule"], told["entry"]["command"]) == ("InsufficientFunds", "too-much")
+    assert told["told"]["asked"] == '{"amount":99,"currency":"EUR"}'
+    operator = casino.bearer().partition(".")[2].partition("_")[0]
+    by_actor = await casino.get("/v1/audit", auditor, actor=operator, limit=3)
+    assert {each["entry"]["actor"] for each in by_actor["entries"]} == {operator}
+    older = await casino.get("/v1/audit", auditor, actor=operator, limit=3, cursor=by_actor["next"])
+    assert older["entries"][0]["entry"]["position"] < by_actor["entries"][-1]["entry"]["position"]
+
+
+async def test_what_became_of_a_command_is_told_to_its_sender_alone(casino):
+    cat, dan = await casino.player("cat", 1_000), await casino.player("dan", 1_000)
+    round_id = await casino.table("r3")
+    placed = (await casino.bet(cat, round_id, "mine", player_a=500)).json()
+    await casino.bet(cat, round_id, "too-much", player_a=900_000)
+    accepted = await casino.get("/v1/commands/mine", cat)
+    assert (accepted["became"], accepted["first"], accepted["last"]) == (
+        "accepted",
+        placed["position"],
+        placed["position"],
+    )
+    refused = await casino.get("/v1/commands/too-much", cat)
+    assert (refused["became"], refused["code"]) == ("refused", "InsufficientFunds")
+    stranger = await casino.ask("GET", "/v1/commands/mine", dan)
+    assert (stranger.status_code, stranger.json()["code"], stranger.json()["outcome"]) == (404, "Undecided", "unknown")
+
+
+async def test_a_fenced_command_never_acts_and_a_decided_one_is_not_fenced(casino):
+    eve = await casino.player("eve", 1_000)
+    round_id = await casino.table("r4")
+    before = await casino.position()
+    for _ in range(2):
+        fenced = await casino.ask("POST", "/v1/commands/lost/fence", eve)
+        assert (fenced.status_code, fenced.json()) == (200, {"key": "lost", "became": "fenced"})
+    assert (await casino.get("/v1/commands/lost", eve))["became"] == "fenced"
+    late = await casino.bet(eve, round_id, "lost", player_a=500)
+    assert (late.status_code, late.json()["code"]) == (409, "Fenced")
+    assert await casino.position() == before
+    await casino.bet(eve, round_id, "in-time", player_a=500)
+    too_late = await casino.ask("POST", "/v1/commands/in-time/fence", eve)
+    assert (too_late.status_code, too_late.json()["code"]) == (409, "AlreadyDecided")
+
+
+async def test_a_key_is_minted_used_rotated_and_revoked_within_a_second(casino):
+    minted = await casino.done("/v1/keys", {"role": "auditor", "label": "inspector"}, key="mint-1")
+    token, key_id = minted["token"], minted["id"]
+    again = await casino.done("/v1/keys", {"role": "auditor", "label": "inspector"}, key="mint-1")
+    assert (again["id"], again["token"]) == (key_id, None)
+    await asyncio.sleep(auth.HOUSE_AGE_S)
+    assert (await casino.ask("GET", "/v1/events", token)).status_code == 200
+    rotated = await casino.done(f"/v1/keys/{key_id}/rotate", {})
+    await asyncio.sleep(auth.HOUSE_AGE_S)
+    assert (await casino.ask("GET", "/v1/events", token)).status_code == 401
+    assert (await casino.ask("GET", "/v1/events", rotated["token"])).status_code == 200
+    headers = {"idempotency-key": "revoke-1"}
+    revoked = await casino.ask("DELETE", f"/v1/keys/{rotated['id']}", headers=headers)
+    assert revoked.status_code == 200
+    await asyncio.sleep(auth.HOUSE_AGE_S)
+    assert (await casino.ask("GET", "/v1/events", rotated["token"])).status_code == 401
+    listed = {key["id"]: key for key in (await casino.get("/v1/keys"))["keys"]}
+    assert [listed[each]["revoked"] for each in (key_id, rotated["id"])] == [True, True]
+    assert "digest" not in str(listed)
+
+
+async def test_a_revoked_key_takes_the_tokens_it_minted_with_it(casino):
+    await casino.player("fay")
+    minted = await casino.done("/v1/keys", {"role": "operator"})
+    await asyncio.sleep(auth.HOUSE_AGE_S)
+    token = (await casino.done("/v1/sessions", {"player": "fay", "seconds": 600}, minted["token"]))["token"]
+    assert (await casino.ask("GET", "/v1/players/fay", token)).status_code == 200
+    await casino.ask("DELETE", f"/v1/keys/{minted['id']}", headers={"idempotency-key": "revoke-2"})
+    await asyncio.sleep(auth.HOUSE_AGE_S)
+    assert (await casino.ask("GET", "/v1/players/fay", token)).status_code == 401
+
+
+async def test_a_token_lasts_as_long_as_it_says(casino):
+    await casino.player("gus")
+    session = await casino.done("/v1/sessions", {"player": "gus", "seconds": 1})
+    assert (await casino.ask("GET", "/v1/players/gus", session["token"])).status_code == 200
+    await asyncio.sleep(1.5)
+    assert (await casino.ask("GET", "/v1/players/gus", session["token"])).status_code == 401
+
+
+async def test_a_key_that_is_not_there_can_be_neither_rotated_nor_revoked(casino):
+    for method, path in (("POST", "/v1/keys/nothing/rotate"), ("DELETE", "/v1/keys/nothing")):
+        answer = await casino.ask(method, path, headers={"idempotency-key": f"no-{method}"})
+        assert answer.status_code == 404
+
+
+async def test_lists_come_in_pages_that_follow_on(casino):
+    for name in ("p1", "p2", "p3"):
+        await casino.player(name, 5)
+    for amount in (1, 2, 3):
+        await casino.done("/v1/players/p1/deposits", {"amount": amount, "currency": "EUR"})
+    await casino.project()
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = await casino.get("/v1/players", cursor=cursor, limit=2)
+        seen += [player["player"] for player in page["players"]]
+        cursor = page["next"]
+    assert seen == sorted(set(seen))
+    assert {"p1", "p2", "p3"} <= set(seen)
+    moves = await casino.get("/v1/players/p1/statement", limit=2)
+    older = await casino.get("/v1/players/p1/statement", limit=2, cursor=moves["next"])
+    assert [move["amount"] for move in (*moves["movements"], *older["movements"])] == [3, 2, 1, 5]
+    tables, cursor = [], ""
+    for name in ("q1", "q2"):
+        await casino.table(name)
+    while cursor is not None:
+        page = await casino.get("/v1/tables", cursor=cursor, limit=1)
+        tables += [table["table"] for table in page["tables"]]
+        cursor = page["next"]
+    assert tables == sorted(set(tables))
+    assert {"q1", "q2"} <= set(tables)
+
+
+async def test_a_table_tells_its_pay_table_with_exact_returns(casino):
+    await casino.table("r5")
+    table = await casino.get("/v1/tables/r5", casino.bearer(Role.STUDIO))
+    assert (table["game"], table["title"]) == ("teen_patti_2020", "Teen Patti 20-20")
+    assert table["about"]["config"]["currency"] == "EUR"
+    assert {each["spot"] for each in table["about"]["returns"]} >= {"player_a", "tie", "six_card_bonus"}
