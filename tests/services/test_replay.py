@@ -151,6 +151,7 @@ async def test_what_is_no_round_gives_nothing(acme, played):
     ("kind", "change", "broken"),
     [
         ("BetsSettled", ("'\"returned\":'", "'\"returned\":1'"), "every payout is what the game returns for its bet"),
+        ("BetsSettled", ('\'"odds":"\'', '\'"odds":"9\''), "every payout is what the game returns for its bet"),
         ("BetsSettled", ("'\"after\":'", "'\"after\":1'"), "every balance changed by what its event says"),
         (
             "RoundSettled",
