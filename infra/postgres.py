@@ -44,13 +44,18 @@ async def connect(dsn: str, *, name: str, cached: int = 100, **settings: str) ->
     return connection
 
 
-async def pool(dsn: str, *, name: str, size: int = 4) -> Pool:
+async def _keep(_: object) -> None:
+    """Nothing here sets anything in a session, so a connection goes back as it is, without a round trip."""
+
+
+async def pool(dsn: str, *, name: str, size: int = 8) -> Pool:
     """Connections for reading. A read that takes over 30 s is ended: an old snapshot slows every flush of the log."""
     made = await asyncpg.create_pool(
         dsn,
         min_size=0,
         max_size=size,
         init=prepare_types,
+        reset=_keep,
         server_settings={"application_name": f"croupier {name}", "statement_timeout": "30s"},
     )
     assert made is not None
