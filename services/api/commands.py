@@ -93,7 +93,7 @@ class Door:
             code, position = "Accepted", accepted.last
             return accepted
         except Problem as problem:
-            code = problem.code
+            code, problem.told = problem.code, True
             raise
         finally:
             self._tell(command, stream, type(asked).__name__, code, position, time.perf_counter() - begun)

@@ -108,7 +108,7 @@ def _of_another_role(game: str, role: Role, body: bytes) -> Problem | None:
 
 @post("/tables/{table:str}/commands", guards=[PLAYING], status_code=200, body=AT_TABLE)
 async def send_command(request: Asked, table: FromPath[str]) -> Response[CommandAnswer]:
-    """Send a command of the caller's role to a table. `TableCommands` is the same without the framework's cost."""
+    """Send a command of the caller's role to a table."""
     answer, accepted = await play(request.parts, await command_of(request), table)
     return respond(answer, accepted)
 
@@ -144,9 +144,7 @@ class TableCommands:
             status, headers, body = 200, {"content-type": "application/json"}, _encoder.encode(answer)
             headers.update(replayed(accepted))
         except Exception as exception:  # noqa: BLE001 - as Litestar's own exception handlers do
-            problem = (
-                exception if isinstance(exception, Problem) else problems.of_fault(exception, "POST", scope["path"])
-            )
+            problem = problems.told(exception, scope)
             status, headers, body = problem.status, {"content-type": problems.MEDIA_TYPE}, problem.encoded()
             headers.update(problem.headers)
         told = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -158,7 +156,7 @@ class TableCommands:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ}
         authorization = headers.get(b"authorization", "")
         gate = self._parts.gate
-        caller = gate.at_once(authorization) or await gate.caller(authorization)
+        caller = scope["user"] = gate.at_once(authorization) or await gate.caller(authorization)
         key = checked_key(headers.get(b"idempotency-key", ""))
         check_json(headers.get(b"content-type", ""))
         body = await _body(receive, headers.get(b"content-length", "0"))
