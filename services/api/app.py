@@ -6,6 +6,7 @@ from typing import Any, cast
 from litestar import Litestar, Request, Router
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
+from litestar.plugins.prometheus import PrometheusConfig
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
 from services.api import docs, health, keys, pages, players, problems, records, rounds, sse, tables
@@ -17,6 +18,8 @@ from services.api.parts import Asked, Parts, Tables
 from services.api.problems import BODY_MAX
 from services.api.tables import TableCommands, table_commanded
 from services.wiring import Services
+
+_COUNTING = PrometheusConfig(app_name="api", prefix="croupier_http", group_path=True)
 
 
 def told(request: Request[Any, Any, Any]) -> None:
@@ -60,7 +63,12 @@ def create_app(services: Services) -> Api:
     hub = Hub(pool, services.redis)
     parts = Parts(services, Gate(pool, secret), Door(services.executor, secret), Tables(pool), hub)
     app = Api(
-        [Router("/v1", route_handlers=_V1, include_in_schema=False), *health.HANDLERS, *pages.HANDLERS, docs.assets],
+        [
+            Router("/v1", route_handlers=_V1, include_in_schema=False, middleware=[_COUNTING.middleware]),
+            *health.HANDLERS,
+            *pages.HANDLERS,
+            docs.assets,
+        ],
         exception_handlers={
             HTTPException: problems.on_http_exception,
             Exception: problems.on_exception,

@@ -71,6 +71,7 @@ async def test_measures_are_for_those_nearby_and_name_no_player(casino):
     assert answer.status_code == 200
     assert re.search(r'croupier_commands_total\{code="Accepted",type="Deposit"\} [1-9]', answer.text)
     assert "croupier_command_seconds_bucket" in answer.text
+    assert re.search(r'croupier_http_requests_total\{.*path="/v1/players/\{player\}/deposits".*\} [1-9]', answer.text)
     assert "measured-player" not in answer.text
     for header in ("x-forwarded-for", "forwarded"):
         assert (await casino.http.get("/metrics", headers={header: "203.0.113.9"})).status_code == 404
