@@ -143,11 +143,11 @@ class Decider:
         assert stream == HOUSE, stream
         return self._commit(_Trial(self).house(submission.command))
 
-    def refuse(self, submission: Submission, rejected: Rejected) -> Decided:
-        """Put a refused money command on record: what was asked, the rule, the facts."""
+    def refuse(self, submission: Submission, rejected: Rejected, received: Micros) -> Decided:
+        """Put a refused money command on record: what was asked and when, the rule, the facts."""
         player = submission.stream.removeprefix(WALLET) if submission.stream.startswith(WALLET) else submission.actor
         event = refused.CommandRefused(
-            submission.stream, submission.text, str(rejected.rule), dict(rejected.facts), self.now
+            submission.stream, submission.text, str(rejected.rule), dict(rejected.facts), received
         )
         return self._commit(_Trial(self).record(REFUSED + player, "refused", refused.INITIAL, event, None))
 

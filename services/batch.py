@@ -103,6 +103,10 @@ class MissingAnswer(Exception):
         self.name = (actor, key)
 
 
+class Unwritable(Exception):
+    """What a command gave cannot become rows: a bug, and this batch is spoilt, for it was decided already."""
+
+
 class NotYet(Exception):
     """The command needs the sums of a round that this very batch changes: it waits for the next batch."""
 
@@ -149,7 +153,8 @@ class Batch:
         """Decide one command. An `Earlier` answer is to be completed with its events; a `Rejected` by `refuse`.
 
         Raises what the decider raises: Missing, MissingTotals, MissingAnswer or NotYet mean load and decide again (or
-        later); anything else is this command's own failure and leaves the batch as it was.
+        later); Unwritable, that the batch is lost; anything else is this command's own failure and leaves the batch as
+        it was.
         """
         submission = entry.submission
         name = (submission.actor, submission.key)
@@ -168,11 +173,14 @@ class Batch:
         return self._accept(entry, decided)
 
     def refuse(self, entry: Entry, rejected: Rejected) -> Refused:
-        """Answer a refusal, and put it on record if it is a money command. Raises Missing for the record's stream."""
+        """Answer a refusal, and put it on record if it is a money command.
+
+        Raises Missing for the record's stream, and Unwritable.
+        """
         submission, answer = entry.submission, Refused(str(rejected.rule), rejected.facts)
         first = None
         if self._is_on_record(submission):
-            first = self._record(submission, self._decider.refuse(submission, rejected))[0].position
+            first = self._record(submission, self._decider.refuse(submission, rejected, entry.received))[0].position
         self._remember(entry, answer, StoredRefused(answer.rule, answer.facts), first, first)
         return answer
 
@@ -204,7 +212,10 @@ class Batch:
         return answer
 
     def _record(self, submission: Submission, decided: Decided) -> tuple[Appended, ...]:
-        return tuple(self._append(submission, recorded) for recorded in decided.events)
+        try:
+            return tuple(self._append(submission, recorded) for recorded in decided.events)
+        except Exception as problem:
+            raise Unwritable(f"{type(problem).__name__}: {problem}") from problem
 
     def _append(self, submission: Submission, recorded: Recorded) -> Appended:
         event = recorded.event

@@ -37,6 +37,7 @@ from services.batch import (
     Stored,
     StoredAccepted,
     StoredRefused,
+    Unwritable,
     fresh,
     streams_named,
 )
@@ -167,7 +168,8 @@ class _Lane:
                 await self._flush(waiting[half:])
                 return
             if _is_culprits(problem):
-                log.error("the database refused a row; this is a bug", operator=self.operator, problem=repr(problem))
+                said = "what a command gave cannot be written; this is a bug"
+                log.error(said, alarm=True, operator=self.operator, problem=repr(problem))
             answers = [problem] * len(waiting)
         later = [each for each, answer in zip(waiting, answers, strict=True) if isinstance(answer, NotYet)]
         self.queue.extendleft(reversed(later))
@@ -330,7 +332,7 @@ class _Session:
                 batch.totals[missing.round] = RoundTotals(**row)
             except NotYet as later:
                 return later
-            except (asyncpg.PostgresError, *LOST):
+            except (asyncpg.PostgresError, Unwritable, *LOST):
                 raise
             except Exception as problem:
                 log.exception("a decision failed", operator=batch.operator, stream=entry.submission.stream)
@@ -365,7 +367,7 @@ _READS = ("events_of_stream", "last_of_type", "events_between")
 
 
 def _is_culprits(problem: BaseException) -> bool:
-    """Is this a value of one command that the database or the driver's encoding could not take?"""
+    """Is this a value of one command that our own, the driver's or the database's encoding could not take?"""
     if isinstance(problem, asyncpg.PostgresError):
         return str(problem.sqlstate or "")[:2] in CULPRITS
-    return isinstance(problem, BadColumn | UnicodeEncodeError | OverflowError)
+    return isinstance(problem, Unwritable | BadColumn | UnicodeEncodeError | OverflowError)
