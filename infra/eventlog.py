@@ -19,7 +19,7 @@ from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
-DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 
 _LENGTH = struct.Struct(">BI")
@@ -94,6 +94,10 @@ def row_of(record: asyncpg.Record) -> EventRow:
 async def tip(pool: Pool, operator: str) -> Tip | None:
     record = await pool.fetchrow(SQL["tip"], operator)
     return Tip(*record) if record else None
+
+
+async def tips(pool: Pool) -> dict[str, Tip]:
+    return {operator: Tip(*tip) for operator, *tip in await pool.fetch(SQL["tips"])}
 
 
 async def operators(pool: Pool) -> list[str]:

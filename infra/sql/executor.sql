@@ -78,5 +78,5 @@ on conflict (operator) do nothing
 -- holders: end the sessions that keep this one from the log; they belong to the same login
 select pg_terminate_backend(pid) from unnest(pg_blocking_pids($1)) as holder (pid)
 
--- renew: a new epoch of the log begins in this database
-update logs set epoch = epoch + 1, system = $2 where operator = $1
+-- renew: a new epoch of the log begins in this database, once for all who have seen that the one before is over
+update logs set epoch = epoch + 1, system = $2 where operator = $1 and epoch = $3

@@ -288,7 +288,8 @@ async def test_a_restored_log_is_reported_and_the_relay_goes_on_in_its_new_epoch
     await restored(acme, database, 5)
     told: list[str] = []
 
-    async def renew(operator: str) -> None:
+    async def renew(operator: str, epoch: int) -> None:
+        assert epoch == 1
         told.append(operator)
         await acme.pool.execute("update logs set epoch = epoch + 1")
 
