@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import socket
 
 import click
 
@@ -35,6 +36,16 @@ VERBS = {
 }
 _LISTED = {verb: entry for verbs in VERBS.values() for verb, entry in verbs.items()}
 
+_REMEDY = "Is it running, is CROUPIER_POSTGRES right, and did `croupier migrate` run? (`croupier up` does all of it.)"
+
+
+def _is_the_databases(fault: Exception) -> bool:
+    """Whatever verb it was: a server that is away or not migrated is no bug of ours, and no traceback helps."""
+    import asyncpg  # noqa: PLC0415 - help and start stay fast
+
+    away = (ConnectionError, FileNotFoundError, socket.gaierror, asyncpg.PostgresError, asyncpg.InterfaceError)
+    return isinstance(fault, away)
+
 
 class Croupier(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -44,6 +55,15 @@ class Croupier(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         return importlib.import_module(f"ops.{_LISTED[cmd_name][0]}").command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except Exception as fault:
+            if _is_the_databases(fault):
+                said = str(fault) or type(fault).__name__
+                raise click.ClickException(f"the database cannot be used: {said}\n{_REMEDY}") from None
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         present = self.list_commands(ctx)

@@ -115,7 +115,7 @@ async def opened(operator: str) -> AsyncGenerator[Desk]:
 
 
 def at_desk(operator: str, work: Callable[[Desk], Awaitable[None]], *, new: bool = False) -> None:
-    """Do some work at an operator's desk; every failure becomes one clear line and exit code 1."""
+    """Do some work at an operator's desk; every refusal becomes one clear line and exit code 1."""
 
     async def do() -> None:
         async with opened(operator) as desk:
@@ -130,5 +130,3 @@ def at_desk(operator: str, work: Callable[[Desk], Awaitable[None]], *, new: bool
         raise click.ClickException(str(missing)) from None
     except (Busy, Unavailable, UnknownOperator, NewerSchema) as problem:
         raise click.ClickException(f"the log cannot be written now: {type(problem).__name__} {problem}") from None
-    except eventlog.DATABASE_ERRORS as problem:
-        raise click.ClickException(f"the database cannot be used: {type(problem).__name__}: {problem}") from None
