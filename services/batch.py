@@ -186,8 +186,8 @@ class Batch:
 
     def states_of(self, submission: Submission) -> Mapping[str, Any]:
         """What the sender may be shown a view of. Only a repetition can meet a stream that was not loaded."""
-        named = ((name, self.streams.get(name)) for name in streams_named(submission))
-        return {name: stream.state for name, stream in named if stream is not None}
+        names = (submission.stream, WALLET + submission.actor)
+        return {name: stream.state for name in names if (stream := self.streams.get(name)) is not None}
 
     def _known(self, name: tuple[str, str], fingerprint: bytes) -> Answer | Earlier | None:
         earlier = self.earlier.get(name)

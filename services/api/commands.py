@@ -151,6 +151,8 @@ def checked_key(key: str) -> str:
 
 
 def check_json(content_type: str) -> None:
+    if content_type == _JSON:
+        return
     kind, _, parameters = content_type.partition(";")
     charset = parameters.strip().lower()
     if kind.strip().lower() != _JSON or (charset and charset not in ("charset=utf-8", 'charset="utf-8"')):
