@@ -188,10 +188,20 @@ class _Lane:
             return await self._write(entries)
         except LOST as problem:
             log.warning("writer connection lost, trying once more", operator=self.operator, problem=repr(problem))
+        except asyncpg.PostgresError as problem:
+            raise self._told(problem) from problem
         try:
             return await self._write(entries)
-        except LOST as problem:
-            raise Unavailable(str(problem)) from problem
+        except (asyncpg.PostgresError, *LOST) as problem:
+            raise self._told(problem) from problem
+
+    def _told(self, problem: Exception) -> Exception:
+        """What callers hear of a fault of the database: that it is away (full, locked, read-only, out of connections),
+        so that they send again, for a first attempt may have landed. A command's own fault stays its own."""
+        if _is_culprits(problem):
+            return problem
+        log.error("the log cannot be written", operator=self.operator, problem=repr(problem))
+        return Unavailable(str(problem))
 
     async def _write(self, entries: list[Entry]) -> list[Answer | Exception]:
         session = self._session
@@ -287,9 +297,14 @@ class _Session:
         """Whoever has held the log for longer than any timeout allows is frozen: end its session, and try once."""
         await self.connection.execute("begin isolation level read committed")
         waiter = asyncio.create_task(self._fetch("lock", operator))
-        await asyncio.sleep(0.1)
-        async with postgres.connected(self._dsn, name="executor rescue") as rescue:
-            ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid())
+        try:
+            await asyncio.sleep(0.1)
+            async with postgres.connected(self._dsn, name="executor rescue") as rescue:
+                ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid())
+        except BaseException:
+            waiter.cancel()
+            await asyncio.wait([waiter])
+            raise
         log.error("ended a session that held the log", operator=operator, sessions=len(ended))
         return await waiter
 

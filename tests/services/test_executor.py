@@ -230,6 +230,53 @@ async def test_a_session_that_holds_the_log_too_long_is_ended(executor, pool, ds
     frozen.terminate()
 
 
+async def test_a_log_held_by_somebody_who_may_not_be_ended_is_unavailable_and_then_goes_on(
+    dsn, pool, executor, database, monkeypatch
+):
+    await funded(executor, "ann")
+    monkeypatch.setattr(executor_module, "LOCK_TIMEOUT_MS", 300)
+    other = Executor(dsn, Vault({}))
+    deposit = operator("ann", commands.Deposit(1, "EUR"), "k")
+    async with postgres.connected(database, name="owner") as owner:
+        async with owner.transaction():
+            await owner.execute("select from logs where operator = 'acme' for update")
+            with pytest.raises(executor_module.Unavailable):
+                await other.submit(deposit, b"f")
+        assert isinstance(await other.submit(deposit, b"f"), Accepted)
+    await other.close()
+    assert await balance(pool, "ann") == 1_001
+
+
+async def test_a_commit_that_may_have_landed_is_never_told_as_anything_but_unknown(executor, pool, monkeypatch):
+    """The connection is lost at the commit, and then the database has no room for another."""
+    await funded(executor, "ann")
+    write, attempts = executor_module._Session.write, []
+
+    async def landed_and_lost(session: object, *arguments: object) -> object:
+        attempts.append(await write(session, *arguments))
+        raise ConnectionResetError
+
+    async def full(*_: object) -> object:
+        raise asyncpg.TooManyConnectionsError("sorry, too many clients already")
+
+    deposit = operator("ann", commands.Deposit(1, "EUR"), "k")
+    with monkeypatch.context() as broken:
+        broken.setattr(executor_module._Session, "write", landed_and_lost)
+        broken.setattr(executor_module._Session, "open", full)
+        await executor._lanes["acme"]._session.close()
+        executor._lanes["acme"]._session = None
+        with pytest.raises(executor_module.Unavailable):
+            await executor.submit(deposit, b"f")
+    with monkeypatch.context() as broken:
+        broken.setattr(executor_module._Session, "write", landed_and_lost)
+        with pytest.raises(executor_module.Unavailable):
+            await executor.submit(deposit, b"f")
+    assert len(attempts) == 2
+    again = await executor.submit(deposit, b"f")
+    assert again.repeated
+    assert await balance(pool, "ann") == 1_001
+
+
 async def test_the_service_may_not_change_the_log(pool, executor):
     for statement in ("update events set data = '{}'", "delete from events", "truncate events"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
