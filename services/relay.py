@@ -84,6 +84,8 @@ class Relay:
         if tip.position == at.position and tip.hash == at.hash:
             return 0
         records = await self._read(at, tip)
+        if not records:
+            return 0  # another relay has come farther since the tip was read
         entries = [fanout.encode(record, before) for record, before in _linked(records, at.hash)]
         stream = fanout.key(self.operator, at.epoch)
         if not await self._writer.append(stream, at.position, entries, begin=at.begins):
@@ -163,7 +165,7 @@ class Relay:
         for expected, record in enumerate(fresh, start=at.position + 1):
             if record["position"] != expected:
                 raise LogTorn(f"{self.operator}: position {expected} is missing from the log")
-        if not fresh:
+        if not fresh and at.position < tip.position:
             raise LogTorn(f"{self.operator}: the head says {tip.position}, the events end at {at.position}")
         return fresh
 
