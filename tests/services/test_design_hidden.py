@@ -5,12 +5,15 @@ import base64
 import re
 from typing import Any
 
+import pytest
 import redis.asyncio
 
 from domain import fairness
 from domain.game import Role
 from infra import eventlog, postgres
-from infra.vault import Vault
+from infra.settings import Settings
+from infra.vault import Vault, VaultClosed
+from services import wiring
 from services.relay import Relay
 from tests.services.conftest import Casino
 
@@ -110,3 +113,12 @@ async def test_nothing_anywhere_shows_a_seed_or_a_card_before_its_time(casino, d
             f"looked at {where} in vain"
         )
     assert b"the-bet" in found["logs"]
+
+
+async def test_a_process_of_the_api_holds_no_key_though_its_environment_has_one(database, redis_url):
+    settings = Settings(postgres=database, redis=redis_url, secret=bytes(32), vault_keys={"k1": bytes(32)})
+    async with wiring.opened(settings, "worker") as services:
+        sealed = services.vault.seal("lotus", "t.1")
+    async with wiring.opened(settings, "api") as services:
+        with pytest.raises(VaultClosed):
+            services.vault.open("lotus", "t.1", sealed)
