@@ -29,6 +29,7 @@ class Rule(StrEnum):
     UnknownTable = "UnknownTable"
     TableExists = "TableExists"
     AlreadyDecided = "AlreadyDecided"
+    Fenced = "Fenced"
 
 
 class Stream(Struct, frozen=True):

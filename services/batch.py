@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Stream, Submission
+from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission
 from domain.errors import Fact, Rejected
 from domain.game import Micros, Role, RoundTotals
 from domain.games import GAMES
@@ -51,9 +51,6 @@ class KeyReused(Struct, frozen=True):
 
 
 Answer = Accepted | Refused | KeyReused
-
-FENCED = Refused("Fenced", {})
-"""The answer to a command whose key was fenced before it came."""
 
 
 class StoredAccepted(Struct, frozen=True, tag="accepted"):
@@ -159,6 +156,8 @@ class Batch:
         submission = entry.submission
         name = (submission.actor, submission.key)
         if submission.key:
+            if self._is_fenced(name):
+                return Rejected(Rule.Fenced)
             known = self._known(name, entry.fingerprint)
             if known is not None:
                 return known
@@ -181,7 +180,8 @@ class Batch:
         first = None
         if self._is_on_record(submission):
             first = self._record(submission, self._decider.refuse(submission, rejected, entry.received))[0].position
-        self._remember(entry, answer, StoredRefused(answer.rule, answer.facts), first, first)
+        if not self._is_fenced((submission.actor, submission.key)):  # the fence stays what is remembered of the key
+            self._remember(entry, answer, StoredRefused(answer.rule, answer.facts), first, first)
         return answer
 
     def states_of(self, submission: Submission) -> Mapping[str, Any]:
@@ -189,12 +189,14 @@ class Batch:
         names = (submission.stream, WALLET + submission.actor)
         return {name: stream.state for name in names if (stream := self.streams.get(name)) is not None}
 
+    def _is_fenced(self, name: tuple[str, str]) -> bool:
+        earlier = self.earlier.get(name)
+        return earlier is not None and isinstance(earlier.outcome, StoredFence)
+
     def _known(self, name: tuple[str, str], fingerprint: bytes) -> Answer | Earlier | None:
         earlier = self.earlier.get(name)
         if earlier is None:
             return None
-        if isinstance(earlier.outcome, StoredFence):
-            return FENCED
         if earlier.fingerprint != fingerprint:
             return KeyReused()
         answer = self._answers.get(name)

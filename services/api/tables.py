@@ -71,7 +71,7 @@ async def open_table(request: Asked) -> Response[CommandAnswer]:
         detail = f"There is no game {body.game[:64]!r}; there is {', '.join(GAMES)}."
         raise Problem(422, "UnknownGame", detail, facts={"game": body.game[:64]})
     opening = decode(_unions[body.game, Role.OPERATOR], b'{"type":"OpenTable","config":%b}' % bytes(body.config))
-    accepted = await request.parts.door.send(command, TABLE + body.table, opening, body.game)
+    accepted = await request.parts.door.send(command, TABLE + body.table, opening, body.game, opens=True)
     return respond(answer_at_table(request.caller, body.game, TABLE + body.table, accepted), accepted)
 
 
@@ -115,7 +115,7 @@ async def send_command(request: Asked, table: FromPath[str]) -> Response[Command
 
 async def play(parts: Parts, command: Command, table: str) -> tuple[CommandAnswer, Accepted]:
     game = await parts.tables.game_at(command.caller.operator, table)
-    accepted = await parts.door.send(command, TABLE + table, asked_of(game, command.caller, command.body))
+    accepted = await parts.door.send(command, TABLE + table, asked_of(game, command.caller, command.body), game)
     return answer_at_table(command.caller, game, TABLE + table, accepted), accepted
 
 

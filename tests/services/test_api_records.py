@@ -103,10 +103,17 @@ async def test_a_fenced_command_never_acts_and_a_decided_one_is_not_fenced(casin
     assert (await casino.get("/v1/commands/lost", eve))["became"] == "fenced"
     late = await casino.bet(eve, round_id, "lost", player_a=500)
     assert (late.status_code, late.json()["code"]) == (409, "Fenced")
-    assert await casino.position() == before
+    assert await casino.position() == before + 1, "the refusal is on record, and nothing else happened"
     await casino.bet(eve, round_id, "in-time", player_a=500)
     too_late = await casino.ask("POST", "/v1/commands/in-time/fence", eve)
     assert (too_late.status_code, too_late.json()["code"]) == (409, "AlreadyDecided")
+
+
+async def test_a_refusal_by_a_rule_of_the_game_says_what_the_rule_is(casino):
+    fay = await casino.player("fay", 1_000)
+    odd = await casino.bet(fay, await casino.table("r5"), "odd", player_a=150)
+    assert (odd.json()["code"], odd.json()["facts"]) == ("StakeOffStep", {"spot": "player_a", "step": 100})
+    assert "A stake is a multiple of the table's step" in odd.json()["detail"]
 
 
 async def test_a_key_is_minted_used_rotated_and_revoked_within_a_second(casino):

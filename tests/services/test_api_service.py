@@ -11,7 +11,6 @@ import pytest
 from domain.game import Role
 from domain.games import GAMES
 from services import executor as executor_module
-from services.api import commands
 from services.api.openapi import document, prefix
 from services.api.rulebook import codes, meaning
 from services.api.tables import NewTable
@@ -188,7 +187,7 @@ async def test_a_log_that_takes_too_long_leaves_the_outcome_unknown_and_the_key_
     casino, monkeypatch, module_database
 ):
     await casino.player("cid", 100)
-    monkeypatch.setattr(commands, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(executor_module, "PATIENCE_S", 0.2)
     holder = await asyncpg.connect(module_database)
     async with holder.transaction():
         await holder.execute("select from logs where operator = 'lotus' for update")

@@ -13,6 +13,7 @@ from domain.wallet import commands
 from infra import eventlog, postgres
 from infra.vault import Vault
 from services import executor as executor_module
+from services import writer as writer_module
 from services.batch import Accepted, KeyReused, Refused
 from services.executor import Busy, Executor, UnknownOperator
 from services.operators import open_operator
@@ -139,7 +140,10 @@ async def test_a_fenced_key_never_acts(executor, pool):
     assert (await executor.submit(fence)).fenced
     late = await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "late"), b"f")
     assert late == Refused("Fenced", {})
+    assert await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "late"), b"f") == late
     assert await balance(pool, "ann") == 1_000
+    record = [row.event.rule for row in await eventlog.after(pool, "acme", 0) if row.stream == "refused:ann"]
+    assert record == ["Fenced", "Fenced"]
 
 
 async def test_what_was_decided_cannot_be_fenced(executor):
@@ -250,7 +254,7 @@ async def test_a_log_held_by_somebody_who_may_not_be_ended_is_unavailable_and_th
 async def test_a_commit_that_may_have_landed_is_never_told_as_anything_but_unknown(executor, pool, monkeypatch):
     """The connection is lost at the commit, and then the database has no room for another."""
     await funded(executor, "ann")
-    write, attempts = executor_module._Session.write, []
+    write, attempts = writer_module.Writer.write, []
 
     async def landed_and_lost(session: object, *arguments: object) -> object:
         attempts.append(await write(session, *arguments))
@@ -261,14 +265,14 @@ async def test_a_commit_that_may_have_landed_is_never_told_as_anything_but_unkno
 
     deposit = operator("ann", commands.Deposit(1, "EUR"), "k")
     with monkeypatch.context() as broken:
-        broken.setattr(executor_module._Session, "write", landed_and_lost)
-        broken.setattr(executor_module._Session, "open", full)
-        await executor._lanes["acme"]._session.close()
-        executor._lanes["acme"]._session = None
+        broken.setattr(writer_module.Writer, "write", landed_and_lost)
+        broken.setattr(writer_module.Writer, "open", full)
+        await executor._lanes["acme"]._writer.close()
+        executor._lanes["acme"]._writer = None
         with pytest.raises(executor_module.Unavailable):
             await executor.submit(deposit, b"f")
     with monkeypatch.context() as broken:
-        broken.setattr(executor_module._Session, "write", landed_and_lost)
+        broken.setattr(writer_module.Writer, "write", landed_and_lost)
         with pytest.raises(executor_module.Unavailable):
             await executor.submit(deposit, b"f")
     assert len(attempts) == 2
