@@ -111,7 +111,7 @@ async def test_a_fenced_command_never_acts_and_a_decided_one_is_not_fenced(casin
 
 async def test_a_refusal_by_a_rule_of_the_game_says_what_the_rule_is(casino):
     fay = await casino.player("fay", 1_000)
-    odd = await casino.bet(fay, await casino.table("r5"), "odd", player_a=150)
+    odd = await casino.bet(fay, await casino.table("r5-odd"), "odd", player_a=150)
     assert (odd.json()["code"], odd.json()["facts"]) == ("StakeOffStep", {"spot": "player_a", "step": 100})
     assert "A stake is a multiple of the table's step" in odd.json()["detail"]
 
