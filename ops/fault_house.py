@@ -109,6 +109,9 @@ class House:
         wagers = [{"spot": spot, "amount": amount} for spot, amount in stakes.items()]
         return await self._play(player, "PlaceBet", {"round": round_id, "wagers": wagers}, key)
 
+    async def seed(self, player: str, word: str) -> Told:
+        return await self._play(player, "GiveClientSeed", {"seed": word})
+
     async def cancel_bet(self, player: str, bet: str) -> Told:
         return await self._play(player, "CancelBet", {"bet": bet})
 
@@ -210,9 +213,17 @@ class House:
         assert isinstance(answer, Accepted), (kind, answer)
         self.model.learn(actor, key, "accepted", answer.last)
 
+    def config(self, **config: Any) -> dict[str, Any]:
+        return QUICK | config
+
+    def bearers(self) -> dict[str, str]:
+        """Every key and token by its owner's name: a role, or a player."""
+        keys = {role.value: key.token for role, key in self._keys.items()}
+        return keys | {player: self._token(player) for player in self.players}
+
     async def open_table(self, **config: Any) -> str:
         """A table, and its first round."""
-        about = {"table": TABLE_ID, "game": GAME.name, "config": QUICK | config}
+        about = {"table": TABLE_ID, "game": GAME.name, "config": self.config(**config)}
         told = await self.staff(Role.OPERATOR, "tables", "OpenTable", about)
         assert told.accepted, told
         return await self.round_on()
