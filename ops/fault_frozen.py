@@ -81,7 +81,7 @@ async def _messages_of_a_batch(house: House) -> int:
     await victim.deposit(KEYS)
     await victim.end()
     await proxy.close()
-    assert 10 <= proxy.longest <= _MESSAGES_MAX
+    assert 6 <= proxy.longest <= _MESSAGES_MAX
     return proxy.longest
 
 
@@ -97,6 +97,7 @@ async def _frozen_after(first: House, number: int) -> float:
     try:
         async with asyncio.timeout(10):
             await trap.sprung.wait()
+        await asyncio.sleep(0.2)  # Postgres has done what it was told
         rival = (house.players[1], WALLET + house.players[1], Role.OPERATOR, wallet.Deposit(100, CURRENCY))
         clock = asyncio.get_running_loop()
         begun = clock.time()
