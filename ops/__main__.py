@@ -38,6 +38,7 @@ VERBS = {
 _LISTED = {verb: entry for verbs in VERBS.values() for verb, entry in verbs.items()}
 
 _REMEDY = "Is it running, is CROUPIER_POSTGRES right, and did `croupier migrate` run? (`croupier up` does all of it.)"
+_BESIDE_UP = "The settings of a running `croupier up` are in its data/env:  (. data/env; ./croupier reconcile)"
 
 
 def _is_the_databases(fault: Exception) -> bool:
@@ -45,7 +46,7 @@ def _is_the_databases(fault: Exception) -> bool:
     import asyncpg  # noqa: PLC0415 - help and start stay fast
 
     away = (ConnectionError, FileNotFoundError, socket.gaierror, asyncpg.PostgresError, asyncpg.InterfaceError)
-    return isinstance(fault, away)
+    return isinstance(fault, away) and not isinstance(fault, BrokenPipeError)  # that is `| head`, and has all it wants
 
 
 class Croupier(click.Group):
@@ -57,9 +58,22 @@ class Croupier(click.Group):
             return None
         return importlib.import_module(f"ops.{_LISTED[cmd_name][0]}").command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Click's own looks for likely names among the commands that it holds itself, and here it holds none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as unknown:
+            raise click.NoSuchCommand(unknown.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+
     def invoke(self, ctx: click.Context) -> object:
+        from infra.settings import SettingsError  # noqa: PLC0415 - help and start stay fast
+
         try:
             return super().invoke(ctx)
+        except SettingsError as missing:
+            raise click.ClickException(f"{missing}\n{_BESIDE_UP}") from None
         except Exception as fault:
             if _is_the_databases(fault):
                 said = str(fault) or type(fault).__name__
