@@ -78,7 +78,7 @@ async def postgres_killed(house: House) -> None:
 async def killed_in_settling(house: House) -> None:
     """The worker, then Postgres, then Redis die in the middle of settling 1,000 bettors: each is paid once."""
     await house.open_players(BETTORS)
-    round_id = await house.open_table(betting_seconds=2)
+    round_id = await house.open_table(betting_seconds=3)
     for number, victim in enumerate((_worker, _postgres, _redis), 1):
         await house.bets(round_id, {"player_a": 100, "tie": 200}, house.players)
         await _dies_in_the_middle(house, "wallet.BetsSettled", victim)

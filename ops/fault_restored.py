@@ -15,7 +15,7 @@ from ops.fault_load import under_load
 
 BETTORS = 20
 STAKES = {"player_a": 100, "tie": 300}
-BETTING_S = 3
+BETTING_S = 4
 NOTICED_S = 20
 
 

@@ -11,7 +11,7 @@ from tests.services.ground import ground, http
 
 __all__ = ["ground", "http"]
 
-ONLY_BY_THE_VERB = {"restored-beside-late-redis", "restored-by-hand"}
+ONLY_BY_THE_VERB = {"restored-beside-newer-redis", "restored-beside-late-redis", "restored-by-hand"}
 """What they add to the others is shown in test_restored.py, in less time."""
 
 
