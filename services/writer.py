@@ -13,7 +13,7 @@ import asyncpg
 import msgspec
 import structlog
 
-from domain.decider import Missing, Stream
+from domain.decider import Missing, Rule, Stream, record_of
 from domain.errors import Rejected
 from domain.game import RoundTotals
 from infra import codec, eventlog, postgres
@@ -100,7 +100,7 @@ class Writer:
         return session
 
     async def _prepare(self) -> None:
-        for page, names in ((SQL, ("load", "totals", "append")), (eventlog.SQL, _READS)):
+        for page, names in ((SQL, ("load", "totals", "refused_before", "append")), (eventlog.SQL, _READS)):
             for name in names:
                 self._prepared[name] = await self.connection.prepare(page[name])
         await self.connection.execute("select")  # a prepare leaves the session active until the next execute
@@ -220,6 +220,8 @@ class Writer:
     async def _complete(self, batch: Batch, entry: Entry, answer: Answer | Earlier | Exception) -> Answer | Exception:
         """Put refusals on record, and fetch the events of a repeated command's answer."""
         if isinstance(answer, Rejected):
+            if answer.rule is Rule.Fenced and await self._on_record(batch, entry):
+                return Refused(str(answer.rule), answer.facts, repeated=True)
             while True:
                 try:
                     return batch.refuse(entry, answer)
@@ -236,6 +238,13 @@ class Writer:
         return Accepted(
             answer.first, answer.last, appended, answer.at, answer.outcome.fenced, repeated=True, states=states
         )
+
+    async def _on_record(self, batch: Batch, entry: Entry) -> bool:
+        """Was this fenced command refused before? Its key is the fence's, which does not remember it."""
+        stream, key = record_of(entry.submission), entry.submission.key
+        if any((row.stream, row.command) == (stream, key) for row in batch.rows):
+            return True
+        return bool(await self._fetch("refused_before", batch.operator, stream, key))
 
     async def _events(self, operator: str, first: int | None, last: int | None) -> list[eventlog.EventRow]:
         if first is None:

@@ -31,6 +31,9 @@ select count(*) as bettors, coalesce(sum(staked), 0)::bigint as staked, coalesce
        count(*) filter (where not closed) as open
 from bettor where staked > 0
 
+-- refused_before: is the refusal of this command on record?
+select 1 from events where operator = $1 and stream = $2 and command = $3 limit 1
+
 -- append: one statement writes it all: the log's head, events, streams (one row a stream), answers; columns come as text (infra/columns.py)
 with head as (
     update logs set position = $2, hash = $3, at = $4 where operator = $1
