@@ -32,6 +32,7 @@ SCENARIOS: dict[str, Scenario] = {
         fault_kills.killed_in_cancelling,
         fault_frozen.holder_frozen,
         fault_frozen.worker_frozen,
+        fault_frozen.redis_frozen,
         fault_frozen.doubled,
         fault_restored.redis_set_back,
         fault_restored.restored_beside_newer_redis,
@@ -44,7 +45,7 @@ SCENARIOS: dict[str, Scenario] = {
 PROCESSES = ("api-1", "api-2", "worker-1")
 
 
-@click.command()
+@click.command(epilog="\n  ".join(("\b\nThe scenarios:", *SCENARIOS)))
 @click.argument("names", nargs=-1, metavar="[SCENARIO]...", type=click.Choice(tuple(SCENARIOS)))
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Keep servers' data and logs here.")
 def command(names: tuple[str, ...], data: Path | None) -> None:

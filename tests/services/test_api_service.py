@@ -67,6 +67,7 @@ async def test_a_state_of_a_newer_program_is_not_read_and_not_written(casino, mo
 async def test_measures_are_for_those_nearby_and_name_no_player(casino):
     await casino.player("measured-player", 100)
     answer = await casino.http.get("/metrics")
+    assert answer.headers["content-type"].count("charset") == 1
     assert answer.status_code == 200
     assert re.search(r'croupier_commands_total\{code="Accepted",type="Deposit"\} [1-9]', answer.text)
     assert "croupier_command_seconds_bucket" in answer.text
