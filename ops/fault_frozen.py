@@ -145,6 +145,32 @@ async def worker_frozen(house: House) -> None:
         await ground.end("worker-2")
 
 
+async def redis_frozen(house: House) -> None:
+    """SIGSTOP of Redis while players bet: rounds and projections go on meanwhile, from the log alone."""
+    await house.open_table()
+    redis = house.ground.servers.private_redis.pids[0]
+
+    async def fault() -> None:
+        os.kill(redis, signal.SIGSTOP)
+        try:
+            rounds = await house.count("teen_patti_2020.RoundSettled")
+            await house.seen("teen_patti_2020.RoundSettled", rounds + 2)
+            await until(lambda: _projected(house), 12, "the projections go on without Redis")
+        finally:
+            os.kill(redis, signal.SIGCONT)
+
+    await under_load(house, 8, fault, players=8)
+    await house.end()
+
+
+async def _projected(house: House) -> bool:
+    tip = await house.tip()
+    [(slowest,)] = await house.ground.fetch(
+        "select min(position) from checkpoints where operator = $1 and live", house.operator
+    )
+    return slowest >= tip.position - 20
+
+
 async def _relayed(house: House) -> bool:
     """Is Redis as far as the log was a moment ago?"""
     tip = await house.tip()
