@@ -291,13 +291,13 @@ class Telling:
             left = [row for row in self.house.rows if (row.actor, row.command) == name]
             if isinstance(answer, Refused):
                 assert all(row.stream.startswith(REFUSED) for row in left)
-                assert len(left) <= 1 or answer.rule == "Fenced"
+                assert len(left) <= 1
             else:
                 assert [row.position for row in left] == [each.position for each in answer.events]
             if first is None:
                 self.sent.append((entry, answer))
             else:
-                assert answer.repeated or answer.rule == "Fenced"
+                assert answer.repeated
                 assert _told(answer) == _told(first)
 
     def check_replay(self, fresh: list[Any]) -> None:
