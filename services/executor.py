@@ -145,6 +145,7 @@ class _Lane:
             if _is_culprits(problem):
                 said = "what a command gave cannot be written; this is a bug"
                 log.error(said, alarm=True, operator=self.operator, problem=repr(problem))
+                problem = Unwritable(said)  # no fault of the database's: to send it again would be in vain
             answers = [problem] * len(waiting)
         later = [each for each, answer in zip(waiting, answers, strict=True) if isinstance(answer, NotYet)]
         self.queue.extendleft(reversed(later))
