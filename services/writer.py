@@ -17,6 +17,7 @@ from domain.decider import Missing, Rule, Stream, record_of
 from domain.errors import Rejected
 from domain.game import RoundTotals
 from infra import codec, eventlog, postgres
+from infra.columns import texts
 from infra.sql import queries
 from infra.vault import Vault
 from services.batch import (
@@ -171,31 +172,30 @@ class Writer:
         return batch
 
     async def _rows(self, operator: str, streams: Collection[str], keys: Collection[Key]) -> list[asyncpg.Record]:
-        actors, names = [actor for actor, _ in keys], [name for _, name in keys]
-        return await self._fetch("load", operator, list(streams), actors, names)
+        actors, names = texts([actor for actor, _ in keys]), texts([name for _, name in keys])
+        return await self._fetch("load", operator, texts(list(streams)), actors, names)
 
     async def _load(self, batch: Batch, streams: Collection[str] = (), keys: Collection[Key] = ()) -> None:
         await self._take_in(batch, await self._rows(batch.operator, streams, keys), keys)
 
     async def _take_in(self, batch: Batch, rows: list[asyncpg.Record], keys: Collection[Key]) -> None:
         batch.earlier.update(dict.fromkeys(keys))
-        for row in rows:
-            if row["kind"] == "stream":
-                batch.streams[row["name"]] = await self._stream(batch.operator, row)
-            elif row["kind"] == "answer":
-                outcome = _stored.decode(row["text"])
-                earlier = Earlier(row["bytes"], outcome, row["first"], row["last"], row["at"])
-                batch.earlier[row["name"], row["key"]] = earlier
+        for kind, name, key, text, first, last, fingerprint, at, _ in rows:
+            if kind == "answer":
+                batch.earlier[name, key] = Earlier(fingerprint, _stored.decode(text), first, last, at)
+            elif kind == "stream":
+                batch.streams[name] = await self._stream(batch.operator, name, key, first, last, text)
 
-    async def _stream(self, operator: str, row: asyncpg.Record) -> Stream:
-        name, decider, schema = row["name"], row["key"], row["last"]
+    async def _stream(
+        self, operator: str, name: str, decider: str | None, version: int, schema: int, state: str
+    ) -> Stream:
         if decider is None:
             return fresh(name)
         if schema > codec.STATE_SCHEMA:
             raise NewerSchema(f"{name} was folded by a newer version of croupier than this one")
         if schema < codec.STATE_SCHEMA:
             return await fold_stream(self._fetch, operator, name, decider)
-        return Stream(decider, row["first"], codec.decode_state(decider, row["text"]))
+        return Stream(decider, version, codec.decode_state(decider, state))
 
     async def _decide(self, batch: Batch, entry: Entry) -> Answer | Earlier | Exception:
         """Decide one command, loading what it turns out to need; its failure is its own."""

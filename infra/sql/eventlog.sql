@@ -45,7 +45,8 @@ select position, stream from events
 where operator = $1 and round = $2 and type = 'wallet.BetStaked' and position > $3 order by position limit $4
 
 -- due: tables whose deadline has passed by the database's clock, the longest overdue first
-select stream, decider, state from streams where operator = $1 and due <= clock_timestamp() order by due limit $2
+select stream, decider, state from streams
+where operator = $1 and due <= (select clock_timestamp()) order by due limit $2
 
 -- next_due: microseconds until the next deadline of any operator's table, to sleep no longer than that
 select (extract(epoch from min(due) - clock_timestamp()) * 1000000)::bigint from streams where due is not null

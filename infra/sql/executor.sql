@@ -4,28 +4,29 @@ select 'head' as kind, null as name, null as key, null::json as text, position a
 from logs where operator = $1
 union all
 select 'stream', n.stream, s.decider, s.state, s.version, s.state_schema, null, null, null
-from unnest($2::text[]) as n (stream)
+from unnest((string_to_array($2, chr(31)))[2:]) as n (stream)
 left join lateral (
     select decider, version, state, state_schema from streams where operator = $1 and stream = n.stream limit 1
 ) s on true
 union all
 select 'answer', n.actor, n.key, c.outcome, c.first, c.last, c.fingerprint, c.decided, null
-from unnest($3::text[], $4::text[]) as n (actor, key)
+from unnest((string_to_array($3, chr(31)))[2:], (string_to_array($4, chr(31)))[2:]) as n (actor, key)
 cross join lateral (
     select fingerprint, outcome, first, last, decided from commands
     where operator = $1 and actor = n.actor and key = n.key limit 1
 ) c
 
--- totals: the money of a round; open counts bettors whose stake is neither settled nor refunded
-with bettor as (
+-- totals: the money of a round; open counts bettors whose stake is neither settled nor refunded; the order leaves only the index by round to choose, whatever the statistics say
+with of_wallets as materialized (
+    select stream, type, data from events where operator = $1 and round = $2 and type like 'wallet.%' order by position
+), bettor as (
     select
         sum(case type when 'wallet.BetStaked' then (data ->> 'amount')::bigint
                       when 'wallet.BetCancelled' then -(data ->> 'amount')::bigint else 0 end) as staked,
         sum(case type when 'wallet.BetsSettled' then (data ->> 'returned')::bigint
                       when 'wallet.Refunded' then (data ->> 'amount')::bigint else 0 end) as returned,
         bool_or(type in ('wallet.BetsSettled', 'wallet.Refunded')) as closed
-    from events where operator = $1 and round = $2 and type like 'wallet.%'
-    group by stream
+    from of_wallets group by stream
 )
 select count(*) as bettors, coalesce(sum(staked), 0)::bigint as staked, coalesce(sum(returned), 0)::bigint as returned,
        count(*) filter (where not closed) as open

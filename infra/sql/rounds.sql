@@ -1,19 +1,22 @@
--- load: rounds as they stand, for a batch to go on from
+-- load: rounds as they stand, for a batch to go on from; the order leaves only the primary key's index to choose, whatever the statistics say
 select r.* from unnest($3::text[]) as n (round)
 cross join lateral (
     select round, "table", game, number, status, opened_at, closed_at, ended_at, bettors, staked, returned, result,
            first, last
-    from rounds where operator = $1 and generation = $2 and round = n.round limit 1
+    from rounds where operator = $1 and generation = $2 and round >= n.round order by round limit 1
 ) r
+where r.round = n.round
 
--- load_bettors: bettors as they stand, for a batch to go on from
+-- load_bettors: bettors as they stand, for a batch to go on from; in order, as above
 select b.* from unnest(
     (string_to_array($3, chr(31), chr(30)))[2:], (string_to_array($4, chr(31), chr(30)))[2:]
 ) as n (round, player)
 cross join lateral (
     select round, player, status, staked, returned, wagers, placed_at, ended_at, first, last
-    from bettors where operator = $1 and generation = $2 and round = n.round and player = n.player limit 1
+    from bettors where operator = $1 and generation = $2 and (round, player) >= (n.round, n.player)
+    order by round, player limit 1
 ) b
+where b.round = n.round and b.player = n.player
 
 -- save: rounds as they are after a batch
 insert into rounds (operator, generation, round, "table", game, number, status, opened_at, closed_at, ended_at, bettors,
