@@ -206,7 +206,8 @@ class Batch:
         submission = entry.submission
         appended = self._record(submission, decided)
         for key in decided.fences:
-            self._fence(submission.actor, key)
+            if key != submission.key:  # that one is taken by this very command: nothing can come under it any more
+                self._fence(submission.actor, key)
         first, last = (appended[0].position, appended[-1].position) if appended else (None, None)
         states: Mapping[str, Any] = self.states_of(submission) if submission.key else {}
         answer = Accepted(first, last, appended, self.now, fenced=bool(decided.fences), states=states)

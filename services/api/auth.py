@@ -28,6 +28,8 @@ NEW_KEY_AGE_S = 0.05
 """A key that is not known may have been minted just now: then the house is looked at again, if this is past."""
 TOKEN_S_MAX = 3_600
 KNOWN_MAX = 20_000
+BEARER_MAX = 1_024
+"""Longer than any of ours: what is remembered of a bearer shall stay small, whoever sends it."""
 STAFF = (Role.OPERATOR, Role.STUDIO, Role.SUPERVISOR, Role.AUDITOR)
 _AUDIENCE = "croupier-player"
 
@@ -106,6 +108,8 @@ class Gate:
             raise problems.unauthorized("The request carries no key or token.")
         if scheme.lower() != "bearer":
             raise problems.unauthorized("Only bearers are taken.")
+        if len(bearer) > BEARER_MAX:
+            raise problems.unauthorized("This is longer than any key or token of ours.")
         known = await (self._key(bearer) if bearer.startswith("ck_") else self._token(bearer))
         while len(self._known) >= KNOWN_MAX:
             self._known.pop(next(iter(self._known)))

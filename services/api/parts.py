@@ -68,7 +68,14 @@ class Parts(Struct, frozen=True):
 
     async def visible(self, operator: str, projection: str, position: int) -> None:
         """Wait, within bounds, until a projection shows the event at this position."""
-        if position and not await checkpoints.wait_for(self.pool, operator, projection, position, WAIT_S):
+        if not position or await checkpoints.wait_for(self.pool, operator, projection, position, 0):
+            return
+        tip = await eventlog.tip(self.pool, operator)
+        if (
+            tip is None or position > tip.position
+        ):  # to wait for it would be in vain, and each waiter asks again and again
+            raise problems.behind(position, 0)
+        if not await checkpoints.wait_for(self.pool, operator, projection, position, WAIT_S):
             raise problems.behind(position, WAIT_S)
 
 

@@ -139,7 +139,8 @@ def not_now(why: str) -> Problem:
 
 
 def behind(position: int, timeout: int) -> Problem:
-    detail = f"What is read here has not come to position {position} within {timeout} s. Try again in a moment."
+    why = f"What is read here has not come to position {position} within {timeout} s."
+    detail = f"{why if timeout else f'The log has not come to position {position}.'} Try again in a moment."
     return Problem(503, "Behind", detail, retryable=True, facts={"after": position}, headers={"retry-after": "1"})
 
 
@@ -210,7 +211,9 @@ def _parameters(exception: HTTPException) -> str:
     return exception.detail[:500]
 
 
-BODY_MAX = 64 * 1024
+BODY_MAX = 8 * 1024
+"""Twice the longest of commands, written with blanks. What is sent is kept: under its key, on record if it was refused
+(and so in Redis too), where padding would cost as much as words."""
 
 
 def too_large() -> Problem:
