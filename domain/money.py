@@ -24,7 +24,7 @@ EXPONENTS = {
 """ISO 4217: how many digits of a currency stand behind the point."""
 
 
-class Odds(Struct, frozen=True):
+class Odds(Struct, frozen=True, forbid_unknown_fields=True):
     """What a winning stake earns: `numerator` for every `denominator` staked, as in 19:20 (written 0.95:1)."""
 
     numerator: int

@@ -43,8 +43,10 @@ def raw(text: str) -> str:
     return '{"type":"PlaceBet","round":"h1.1","wagers":[{"spot":"player_a","amount":' + text + "}]}"
 
 
+ODDS = '{"currency":"EUR","pay_table":{"tie":%s}}'
 DEEP = '{"a":' * 20_000 + "1" + "}" * 20_000
-NESTED_WAGERS = '{"type":"PlaceBet","round":"h1.1","wagers":' + "[" * 20_000 + "]" * 20_000 + "}"
+NESTED_WAGERS = '{"type":"PlaceBet","round":"h1.1","wagers":' + "[" * 4_000 + "]" * 4_000 + "}"
+ODD_BYTES = table(ODDS % '{"numerator":5,"a":"\xff"}').encode("latin-1")
 
 BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     # not JSON, or too much of it
@@ -56,9 +58,9 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("not UTF-8", PLAYER, COMMANDS, b'{"type":"PlaceBet","round":"\xff\xfe"}', 400, "MalformedJson"),
     ("a byte order mark", PLAYER, COMMANDS, b"\xef\xbb\xbf" + bet().encode(), 400, "MalformedJson"),
     ("UTF-16", PLAYER, COMMANDS, bet().encode("utf-16"), 400, "MalformedJson"),
-    ("huge", PLAYER, COMMANDS, bet() + " " * 70_000, 413, "TooLarge"),
-    ("huge elsewhere", OPERATOR, DEPOSITS, deposit() + " " * 70_000, 413, "TooLarge"),
-    ("deep", PLAYER, COMMANDS, DEEP[:60_000], 400, "MalformedJson"),
+    ("huge", PLAYER, COMMANDS, bet() + " " * 8_192, 413, "TooLarge"),
+    ("huge elsewhere", OPERATOR, DEPOSITS, deposit() + " " * 8_192, 413, "TooLarge"),
+    ("deep", PLAYER, COMMANDS, DEEP[:8_000], 400, "MalformedJson"),
     ("deep in a field", PLAYER, COMMANDS, NESTED_WAGERS, 400, "WrongType"),
     ("an array", PLAYER, COMMANDS, "[]", 400, "WrongType"),
     ("null", PLAYER, COMMANDS, "null", 400, "WrongType"),
@@ -137,6 +139,8 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a table without a currency", OPERATOR, TABLES, table("{}"), 400, "MissingField"),
     ("a config's field twice", OPERATOR, TABLES, table('{"step":1,"currency":"EUR","step":2}'), 400, "RepeatedField"),
     ("a stranger in a configuration", OPERATOR, TABLES, table('{"currency":"EUR","rake":5}'), 400, "UnknownField"),
+    ("a stranger in odds", OPERATOR, TABLES, table(ODDS % '{"numerator":5,"a":1}'), 400, "UnknownField"),
+    ("odd bytes in odds", OPERATOR, TABLES, ODD_BYTES, 400, "UnknownField"),
     ("two tables at once", OPERATOR, TABLES, table('{"currency":"EUR"}', after=',{"x":1}'), 400, "MalformedJson"),
     ("a table that is there", OPERATOR, TABLES, table('{"currency":"EUR"}', "h1"), 409, "TableExists"),
     ("a body where none is wanted", OPERATOR, "/v1/keys/x/rotate", '{"x":1}', 400, "UnknownField"),
