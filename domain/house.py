@@ -10,6 +10,7 @@ from domain.errors import Rejected
 from domain.game import Role
 
 KEYS_MAX = 1_000
+"""At once. Of those revoked the newest are kept while there is room, so that rotating keys never comes to an end."""
 
 
 class Rule(StrEnum):
@@ -96,7 +97,7 @@ def decide(house: House, command: Command) -> tuple[Event, ...]:
                 raise Rejected(Rule.OperatorExists)
             return (OperatorOpened(command.name),)
         case MintKey():
-            if len(house.keys) >= KEYS_MAX:
+            if sum(not key.revoked for key in house.keys) >= KEYS_MAX:
                 raise Rejected(Rule.TooManyKeys, limit=KEYS_MAX)
             return (KeyMinted(command.id, command.role, command.digest, command.label),)
         case RevokeKey():
@@ -115,7 +116,7 @@ def evolve(house: House, event: Event) -> House:
         case OperatorOpened():
             return replace(house, name=event.name)
         case KeyMinted():
-            return replace(house, keys=(*house.keys, Key(event.id, event.role, event.digest, event.label)))
+            return replace(house, keys=(*_kept(house.keys), Key(event.id, event.role, event.digest, event.label)))
         case KeyRevoked():
             revoked = (replace(key, revoked=True) if key.id == event.id else key for key in house.keys)
             return replace(house, keys=tuple(revoked))
@@ -123,3 +124,11 @@ def evolve(house: House, event: Event) -> House:
             return replace(house, epoch=event.epoch)
         case never:
             assert_never(never)
+
+
+def _kept(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Room for one more: the oldest of those revoked goes, whose story the log has."""
+    if len(keys) < KEYS_MAX:
+        return keys
+    oldest = next((key for key in keys if key.revoked), None)
+    return tuple(key for key in keys if key is not oldest)
