@@ -12,6 +12,7 @@ import uvloop
 from infra import logging
 from infra.settings import Settings, SettingsError
 from services.api.app import create_app
+from services.api.wire import Wire
 from services.wiring import opened
 
 STOP_S = 2
@@ -39,7 +40,7 @@ async def serve(settings: Settings, unix_socket: str | None = None) -> None:
             port=settings.port,
             uds=unix_socket,
             loop="none",
-            http="httptools",
+            http=Wire,
             ws="none",
             lifespan="off",
             access_log=False,
