@@ -108,8 +108,11 @@ class Ground:
     async def run(self, *verb: str) -> None:
         """A verb of croupier, as somebody would type it here."""
         words = [sys.executable, "-m", "ops", *verb]
-        process = await asyncio.create_subprocess_exec(*words, cwd=data_folder.HOUSE, env=self._environment)
-        assert await process.wait() == 0, f"croupier {' '.join(verb)} failed"
+        with (self.data / f"{verb[0]}.log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *words, cwd=data_folder.HOUSE, env=self._environment, stdout=log, stderr=log
+            )
+        assert await process.wait() == 0, f"croupier {' '.join(verb)} failed; see {verb[0]}.log"
 
     async def mend(self) -> None:
         """All that should run, runs."""
