@@ -2,13 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator
 
 import asyncpg
 import pytest
 
-from domain.decider import Submission
-from domain.game import Role
 from domain.wallet import commands
 from infra import eventlog, postgres
 from infra.vault import Vault
@@ -16,40 +13,9 @@ from services.batch import Accepted, Entry, Refused
 from services.executor import BATCH_MAX, PATIENCE_S, Executor
 from services.operators import open_operator
 from services.writer import IDLE_TIMEOUT_MS, LOCK_TIMEOUT_MS, Writer
+from tests.services.acme import asked, balance, dsn, executor, funded, pool
 
-
-@pytest.fixture
-async def dsn(database: str) -> str:
-    return await postgres.make_service_login(database)
-
-
-@pytest.fixture
-async def pool(dsn: str) -> AsyncGenerator[postgres.Pool]:
-    pool = await postgres.pool(dsn, name="test")
-    yield pool
-    await pool.close()
-
-
-@pytest.fixture
-async def executor(dsn: str, pool: postgres.Pool) -> AsyncGenerator[Executor]:
-    executor = Executor(dsn, Vault({}))
-    assert await open_operator(executor, pool, "acme", "Acme Casino")
-    yield executor
-    await executor.close()
-
-
-def asked(player: str, command: object, key: str = "", text: str = "") -> Submission:
-    return Submission("acme", "ops", Role.OPERATOR, f"wallet:{player}", command, key, text=text)
-
-
-async def funded(executor: Executor, player: str, amount: int = 1_000) -> None:
-    await executor.submit(asked(player, commands.OpenWallet("EUR")))
-    await executor.submit(asked(player, commands.Deposit(amount, "EUR")))
-
-
-async def balance(pool: postgres.Pool, player: str) -> int:
-    row = await pool.fetchrow(eventlog.SQL["stream"], "acme", f"wallet:{player}")
-    return row["balance"]
+__all__ = ["dsn", "executor", "pool"]
 
 
 async def test_a_flush_takes_all_that_wait_but_no_more_than_the_knee(executor, pool):

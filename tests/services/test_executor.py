@@ -1,7 +1,6 @@
 """The executor on a real Postgres: keys, refusals, order, atomicity, sick processes."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 
 import asyncpg
 import pytest
@@ -16,47 +15,14 @@ from services import executor as executor_module
 from services import writer as writer_module
 from services.batch import Accepted, KeyReused, Refused, Unwritable
 from services.executor import Busy, Executor, UnknownOperator
-from services.operators import open_operator
+from tests.services.acme import asked, balance, dsn, executor, funded, pool
 
-
-@pytest.fixture
-async def dsn(database: str) -> str:
-    """The database as the service sees it: a login that may only insert into the log."""
-    return await postgres.make_service_login(database)
-
-
-@pytest.fixture
-async def pool(dsn: str) -> AsyncGenerator[postgres.Pool]:
-    pool = await postgres.pool(dsn, name="test")
-    yield pool
-    await pool.close()
-
-
-@pytest.fixture
-async def executor(dsn: str, pool: postgres.Pool) -> AsyncGenerator[Executor]:
-    executor = Executor(dsn, Vault({}))
-    assert await open_operator(executor, pool, "acme", "Acme Casino")
-    yield executor
-    await executor.close()
-
-
-def operator(player: str, command: object, key: str = "", text: str = "") -> Submission:
-    return Submission("acme", "ops", Role.OPERATOR, f"wallet:{player}", command, key, text=text)
-
-
-async def funded(executor: Executor, player: str, amount: int = 1_000) -> None:
-    await executor.submit(operator(player, commands.OpenWallet("EUR")))
-    await executor.submit(operator(player, commands.Deposit(amount, "EUR")))
-
-
-async def balance(pool: postgres.Pool, player: str) -> int:
-    row = await pool.fetchrow(eventlog.SQL["stream"], "acme", f"wallet:{player}")
-    return row["balance"]
+__all__ = ["dsn", "executor", "pool"]
 
 
 async def test_an_accepted_command_is_in_the_log_with_dense_positions_and_a_chain_that_verifies(executor, pool):
     await funded(executor, "ann")
-    answer = await executor.submit(operator("ann", commands.Withdraw(400, "EUR", "w1"), "k1"), b"f")
+    answer = await executor.submit(asked("ann", commands.Withdraw(400, "EUR", "w1"), "k1"), b"f")
     assert isinstance(answer, Accepted)
     assert (answer.first, answer.last) == (4, 4)
     rows = await eventlog.after(pool, "acme", 0)
@@ -73,7 +39,7 @@ async def test_an_accepted_command_is_in_the_log_with_dense_positions_and_a_chai
 
 async def test_the_same_key_fifty_times_at_once_acts_once(executor, pool):
     await funded(executor, "ann")
-    deposit = operator("ann", commands.Deposit(7, "EUR"), "same")
+    deposit = asked("ann", commands.Deposit(7, "EUR"), "same")
     answers = await asyncio.gather(*(executor.submit(deposit, b"print") for _ in range(50)))
     assert [answer.repeated for answer in answers].count(False) == 1
     assert {(answer.first, answer.events) for answer in answers} == {(answers[0].first, answers[0].events)}
@@ -85,27 +51,27 @@ async def test_the_same_key_fifty_times_at_once_acts_once(executor, pool):
 
 async def test_a_key_with_another_body_is_no_command(executor, pool):
     await funded(executor, "ann")
-    await executor.submit(operator("ann", commands.Deposit(7, "EUR"), "k"), b"one")
-    assert await executor.submit(operator("ann", commands.Deposit(8, "EUR"), "k"), b"two") == KeyReused()
+    await executor.submit(asked("ann", commands.Deposit(7, "EUR"), "k"), b"one")
+    assert await executor.submit(asked("ann", commands.Deposit(8, "EUR"), "k"), b"two") == KeyReused()
     assert await balance(pool, "ann") == 1_007
 
 
 async def test_a_refusal_is_remembered_even_when_it_could_be_accepted_later(executor, pool):
     await funded(executor, "ann", 10)
-    withdraw = operator("ann", commands.Withdraw(100, "EUR"), "k", text='{"amount":100}')
+    withdraw = asked("ann", commands.Withdraw(100, "EUR"), "k", text='{"amount":100}')
     first = await executor.submit(withdraw, b"f")
     assert first == Refused("InsufficientFunds", {"balance": 10, "needed": 100})
-    await executor.submit(operator("ann", commands.Deposit(1_000, "EUR")))
+    await executor.submit(asked("ann", commands.Deposit(1_000, "EUR")))
     again = await executor.submit(withdraw, b"f")
     assert again == Refused("InsufficientFunds", {"balance": 10, "needed": 100}, repeated=True)
 
 
 async def test_a_refusal_twice_in_one_batch_stays_a_refusal(executor, pool):
     await funded(executor, "ann", 10)
-    withdraw = operator("ann", commands.Withdraw(100, "EUR"), "k")
+    withdraw = asked("ann", commands.Withdraw(100, "EUR"), "k")
     first, _, again = await asyncio.gather(
         executor.submit(withdraw, b"f"),
-        executor.submit(operator("ann", commands.Deposit(1_000, "EUR"))),
+        executor.submit(asked("ann", commands.Deposit(1_000, "EUR"))),
         executor.submit(withdraw, b"f"),
     )
     assert isinstance(first, Refused)
@@ -116,8 +82,8 @@ async def test_a_refusal_twice_in_one_batch_stays_a_refusal(executor, pool):
 
 async def test_a_refused_money_command_is_on_record_and_a_strangers_is_not(executor, pool):
     await funded(executor, "ann", 10)
-    await executor.submit(operator("ann", commands.Withdraw(100, "EUR"), "k", text="as it was sent"), b"f")
-    await executor.submit(operator("nobody", commands.Withdraw(100, "EUR"), "k2"), b"f")
+    await executor.submit(asked("ann", commands.Withdraw(100, "EUR"), "k", text="as it was sent"), b"f")
+    await executor.submit(asked("nobody", commands.Withdraw(100, "EUR"), "k2"), b"f")
     rows = [row for row in await eventlog.after(pool, "acme", 0) if row.type == "refused.CommandRefused"]
     assert [(row.stream, row.event.asked, row.event.rule) for row in rows] == [
         ("refused:ann", "as it was sent", "InsufficientFunds")
@@ -127,7 +93,7 @@ async def test_a_refused_money_command_is_on_record_and_a_strangers_is_not(execu
 async def test_two_withdrawals_of_80_from_100_leave_20(executor, pool):
     await funded(executor, "ann", 100)
     answers = await asyncio.gather(
-        *(executor.submit(operator("ann", commands.Withdraw(80, "EUR"), f"w{n}"), b"f") for n in range(2))
+        *(executor.submit(asked("ann", commands.Withdraw(80, "EUR"), f"w{n}"), b"f") for n in range(2))
     )
     assert sorted(type(answer).__name__ for answer in answers) == ["Accepted", "Refused"]
     assert await balance(pool, "ann") == 20
@@ -138,9 +104,9 @@ async def test_a_fenced_key_never_acts(executor, pool):
     fence = Submission("acme", "ops", Role.OPERATOR, "wallet:ann", Fence("late"))
     assert (await executor.submit(fence)).fenced
     assert (await executor.submit(fence)).fenced
-    late = await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "late"), b"f")
+    late = await executor.submit(asked("ann", commands.Deposit(5, "EUR"), "late"), b"f")
     assert late == Refused("Fenced", {})
-    again = await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "late"), b"f")
+    again = await executor.submit(asked("ann", commands.Deposit(5, "EUR"), "late"), b"f")
     assert again == Refused("Fenced", {}, repeated=True)
     assert await balance(pool, "ann") == 1_000
     record = [row.event.rule for row in await eventlog.after(pool, "acme", 0) if row.stream == "refused:ann"]
@@ -149,7 +115,7 @@ async def test_a_fenced_key_never_acts(executor, pool):
 
 async def test_what_was_decided_cannot_be_fenced(executor):
     await funded(executor, "ann")
-    await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "k"), b"f")
+    await executor.submit(asked("ann", commands.Deposit(5, "EUR"), "k"), b"f")
     answer = await executor.submit(Submission("acme", "ops", Role.OPERATOR, "wallet:ann", Fence("k")))
     assert answer == Refused("AlreadyDecided", {"key": "k"})
 
@@ -157,9 +123,9 @@ async def test_what_was_decided_cannot_be_fenced(executor):
 async def test_a_failing_decision_touches_only_its_own_command(executor, pool):
     await funded(executor, "ann")
     results = await asyncio.gather(
-        executor.submit(operator("ann", commands.Deposit(1, "EUR"))),
-        executor.submit(operator("ann", object())),
-        executor.submit(operator("ann", commands.Deposit(2, "EUR"))),
+        executor.submit(asked("ann", commands.Deposit(1, "EUR"))),
+        executor.submit(asked("ann", object())),
+        executor.submit(asked("ann", commands.Deposit(2, "EUR"))),
         return_exceptions=True,
     )
     assert isinstance(results[1], Exception)
@@ -168,8 +134,8 @@ async def test_a_failing_decision_touches_only_its_own_command(executor, pool):
 
 async def test_a_row_that_the_database_cannot_take_is_split_from_its_batch(executor, pool):
     await funded(executor, "ann")
-    bad = operator("ann", commands.Deposit(1, "EUR"), "bad", text="a NUL \x00 is no text")
-    good = [operator("ann", commands.Deposit(1, "EUR"), f"good{n}") for n in range(20)]
+    bad = asked("ann", commands.Deposit(1, "EUR"), "bad", text="a NUL \x00 is no text")
+    good = [asked("ann", commands.Deposit(1, "EUR"), f"good{n}") for n in range(20)]
     results = await asyncio.gather(
         *(executor.submit(each, b"f") for each in (*good[:10], bad, *good[10:])), return_exceptions=True
     )
@@ -182,7 +148,7 @@ async def test_two_processes_write_one_log_without_a_gap(dsn, executor, pool):
     other = Executor(dsn, Vault({}))
     await funded(executor, "ann")
     await asyncio.gather(
-        *(each.submit(operator("ann", commands.Deposit(1, "EUR"))) for each in (executor, other) for _ in range(300))
+        *(each.submit(asked("ann", commands.Deposit(1, "EUR"))) for each in (executor, other) for _ in range(300))
     )
     await other.close()
     assert await balance(pool, "ann") == 1_600
@@ -193,7 +159,7 @@ async def test_an_unknown_operator_and_a_full_queue_are_told(executor, monkeypat
     with pytest.raises(UnknownOperator):
         await executor.submit(Submission("nobody", "ops", Role.OPERATOR, HOUSE, house.OpenOperator("x")))
     monkeypatch.setattr(executor_module, "QUEUE_MAX", 3)
-    calls = [executor.submit(operator("ann", commands.OpenWallet("EUR"))) for _ in range(8)]
+    calls = [executor.submit(asked("ann", commands.OpenWallet("EUR"))) for _ in range(8)]
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert any(isinstance(result, Busy) for result in results)
 
@@ -213,7 +179,7 @@ async def test_a_cut_connection_is_opened_again_and_nothing_is_lost_or_doubled(e
     async def insist(n: int) -> None:
         while True:
             try:
-                await executor.submit(operator("ann", commands.Deposit(1, "EUR"), f"k{n}"), b"f")
+                await executor.submit(asked("ann", commands.Deposit(1, "EUR"), f"k{n}"), b"f")
             except executor_module.Unavailable:
                 continue
             return
@@ -228,7 +194,7 @@ async def test_a_session_that_holds_the_log_too_long_is_ended(executor, pool, ds
     frozen = await asyncpg.connect(dsn)
     await frozen.execute("begin")
     await frozen.execute("select from logs where operator = 'acme' for update")
-    answer = await executor.submit(operator("ann", commands.Deposit(1, "EUR")))
+    answer = await executor.submit(asked("ann", commands.Deposit(1, "EUR")))
     assert isinstance(answer, Accepted)
     with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
         await frozen.execute("select 1")
@@ -241,7 +207,7 @@ async def test_a_log_held_by_somebody_who_may_not_be_ended_is_unavailable_and_th
     await funded(executor, "ann")
     monkeypatch.setattr(executor_module, "LOCK_TIMEOUT_MS", 300)
     other = Executor(dsn, Vault({}))
-    deposit = operator("ann", commands.Deposit(1, "EUR"), "k")
+    deposit = asked("ann", commands.Deposit(1, "EUR"), "k")
     async with postgres.connected(database, name="owner") as owner:
         async with owner.transaction():
             await owner.execute("select from logs where operator = 'acme' for update")
@@ -264,7 +230,7 @@ async def test_a_commit_that_may_have_landed_is_never_told_as_anything_but_unkno
     async def full(*_: object) -> object:
         raise asyncpg.TooManyConnectionsError("sorry, too many clients already")
 
-    deposit = operator("ann", commands.Deposit(1, "EUR"), "k")
+    deposit = asked("ann", commands.Deposit(1, "EUR"), "k")
     with monkeypatch.context() as broken:
         broken.setattr(writer_module.Writer, "write", landed_and_lost)
         broken.setattr(writer_module.Writer, "open", full)
