@@ -215,9 +215,9 @@ PLANTS: dict[str, Plant] = {
         "update audit set subject = subject || $1 where position = 3",
         "update audit set subject = replace(subject, $1, '') where position = 3",
     ),
-    "table streams": in_a_table(
-        "update streams set decider = decider || $1 where stream = 'wallet:p0002'",
-        "update streams set decider = replace(decider, $1, '') where stream = 'wallet:p0002'",
+    "table commands": in_a_table(
+        "update commands set body = body || $1 where key = 'own'",
+        "update commands set body = replace(body, $1, '') where key = 'own'",
     ),
     "GET /v1/tables to operator": in_an_answer,
     "frame 9 to p0000": in_an_early_frame,
