@@ -64,6 +64,9 @@ async def open_player(request: Asked) -> Done:
         raise Problem(422, "UnknownCurrency", detail, facts={"currency": body.currency})
     if body.player == PLATFORM:
         raise Problem(422, "ReservedId", f"The id {PLATFORM} is that of Croupier's own clock; choose another.")
+    if await request.parts.gate.is_key(request.caller.operator, body.player):
+        detail = "This id is that of a key of yours, and commands are remembered by their sender's id; choose another."
+        raise Problem(422, "ReservedId", detail, facts={"player": body.player})
     return await _sent(request, command, body.player, wallet.OpenWallet(body.currency))
 
 

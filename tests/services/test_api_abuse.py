@@ -5,8 +5,13 @@ import time
 
 import pytest
 
+from domain import house
+from domain.decider import HOUSE, Submission
 from domain.game import Role
-from services.api.auth import BEARER_MAX
+from services.api.auth import BEARER_MAX, Caller, Gate, new_key
+from services.api.problems import Problem
+from services.settlement import PLATFORM
+from tests.services.conftest import SECRET, assert_problem
 
 
 @pytest.fixture
@@ -60,3 +65,24 @@ async def test_nobody_waits_for_what_the_log_does_not_hold(casino, path):
 async def test_the_name_of_a_key_is_not_told_again_at_any_length(casino, method, path, name):
     answer = await casino.ask(method, path.format(name), headers={"idempotency-key": f"odd-{len(name)}"})
     assert (answer.status_code, answer.json()["code"]) == (400, "BadId")
+
+
+async def test_no_player_is_named_like_a_key_for_he_could_fence_what_it_sends(casino):
+    """Commands are remembered by operator, sender and key: two senders of one name would share them."""
+    name = casino.bearer().partition(".")[2].partition("_")[0]
+    answer = await casino.send("/v1/players", {"player": name, "currency": "EUR"})
+    assert_problem(answer, 422, "ReservedId")
+
+
+async def test_a_key_minted_elsewhere_opens_at_once_and_so_do_its_players_tokens(casino):
+    """Each process knows a house as of a moment ago; another process may have minted a key since."""
+    here, there = casino.app.state.parts.gate, Gate(casino.services.pool, SECRET)
+    for _ in range(5):
+        with pytest.raises(Problem):  # so that this process has looked at the house just now
+            await here.caller("Bearer ck_lotus.forged_x")
+        key = new_key("lotus")
+        mint = house.MintKey(key.id, Role.OPERATOR, key.digest)
+        await casino.worker.submit(Submission("lotus", PLATFORM, Role.OPERATOR, HOUSE, mint))
+        token, _ = there.mint(Caller("lotus", key.id, Role.OPERATOR), "ann", 60)
+        assert (await here.caller(f"Bearer {token}")).actor == "ann"
+        assert (await here.caller(f"Bearer {key.token}")).actor == key.id
