@@ -71,8 +71,18 @@ class Timers:
         for operator, tip in (await eventlog.tips(self._pool)).items():
             if operator not in self._leases:
                 self._leases[operator] = Lease(self._pool, operator, "clock")
-            if await self._leases[operator].held() and await self._is_sound(operator, tip):
+            if await self._leases[operator].held() and await self._is_safe(operator, tip):
                 await self._look_at(operator)
+
+    async def _is_safe(self, operator: str, tip: Tip) -> bool:
+        """Is this log sound? One that cannot even be asked, for lack of a vault key say, holds up no other."""
+        try:
+            return await self._is_sound(operator, tip)
+        except (*eventlog.DATABASE_ERRORS, *fanout.SILENT_ERRORS, Unavailable, Busy):
+            raise
+        except Exception:
+            log.exception("an operator's log cannot be resumed; its clock stands", operator=operator, alarm=True)
+            return False
 
     async def _is_sound(self, operator: str, tip: Tip) -> bool:
         """Before anything is dealt: is this log the one that players know, or has it been restored to an earlier state?

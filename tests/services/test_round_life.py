@@ -222,3 +222,17 @@ async def test_a_new_epoch_refunds_what_is_open_and_drops_the_published_seeds(ho
     assert (await house.state()).round.seed.hash != known
     types = [row.type for row in await eventlog.after(house.pool, "acme", 0)]
     assert types.count("house.LogResumed") == 1
+
+
+async def test_an_operator_whose_log_cannot_be_resumed_holds_up_no_other(house, clock):
+    await house.open_table(pause_seconds=60)
+    await house.until(lambda state: state.table.next_seed is not None)  # to be disclosed, which needs the key
+    await clock()
+    tip = await eventlog.tip(house.pool, "acme")
+    await epochs.begin(house.pool, "acme", tip.system, tip.epoch)
+    keyless = Executor(house.executor._dsn, Vault({}))
+    await open_operator(keyless, house.pool, "zeta", "Zeta")
+    timers = Timers(keyless, house.pool)
+    await timers.look()
+    assert set(timers._seen) == {"zeta"}
+    await keyless.close()
