@@ -9,7 +9,7 @@ import click
 import uvicorn
 import uvloop
 
-from infra import logging
+from infra import collector, logging
 from infra.settings import Settings, SettingsError
 from services.api.app import create_app
 from services.api.wire import Wire
@@ -50,6 +50,7 @@ async def serve(settings: Settings, unix_socket: str | None = None) -> None:
             timeout_graceful_shutdown=STOP_S,
         )
         server = _Server(config)
+        collector.calm()
 
         def stop() -> None:
             app.end()  # streams of events would else hold the process until their time is over

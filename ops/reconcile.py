@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from infra import postgres
+from infra import collector, postgres
 from infra.settings import Settings
 from ops.whose import known_operators
 from services.reconcile import reconcile
@@ -16,6 +16,7 @@ from services.reconcile import reconcile
 )
 @click.option("--operator", help="Only this operator's log; default: all.")
 def command(operator: str | None) -> None:
+    collector.calm()
     if not asyncio.run(_agrees(Settings.from_environment().postgres, operator)):
         sys.exit(1)
 

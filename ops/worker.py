@@ -6,7 +6,7 @@ import signal
 import click
 import uvloop
 
-from infra import logging
+from infra import collector, logging
 from infra.settings import Settings
 from services.worker import work
 
@@ -15,6 +15,7 @@ from services.worker import work
 def command() -> None:
     settings = Settings.from_environment()
     logging.configure(settings, "worker")
+    collector.calm()
     uvloop.run(_until_told(settings))
 
 
