@@ -4,6 +4,7 @@ CPU time is the figure to trust: it hardly moves when other work runs beside, wh
 """
 
 import asyncio
+import os
 import shutil
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 from domain.decider import TABLE
 from domain.game import Role
-from infra import logging
+from infra import collector, logging
 from infra.embedded import EmbeddedError
 from ops import bench_cpu as cpu
 from ops import bench_house, bench_log, data_folder
@@ -49,9 +50,10 @@ class Size(Struct, frozen=True):
 
 FULL = Size(10_000, 5, 64, 3.0, 3, 10_000, 6, 3)
 QUICK = Size(1_000, 1, 16, 0.5, 1, 200, 2, 1)
-WARM_UP_S = 0.5
-FIRST_WARM_UP_S = 4.0
-"""Long enough for every player to have been seen once: a token is verified at its first use."""
+FEW = 500
+"""Players of a server that serves few bets: each is to have bet once before it is measured."""
+BETS_S = 100
+"""When no repetition is begun any more: on a busy machine as many are made as fit."""
 
 
 @click.command(help="Measure this machine: bets over HTTP, settlement, relay, projections, replay. Some minutes.")
@@ -66,6 +68,7 @@ def command(as_json: bool, quick: bool, data: Path) -> None:
     def say(line: str) -> None:
         click.echo(f"[{time.monotonic() - begun:4.0f} s] {line}", err=True)
 
+    others = cpu.others_us()
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir=data))
     try:
@@ -74,7 +77,9 @@ def command(as_json: bool, quick: bool, data: Path) -> None:
         raise click.ClickException(str(fault)) from None
     finally:
         shutil.rmtree(folder)
+    others = (cpu.others_us() - others) / 1_000_000 / (time.monotonic() - begun)
     click.echo(table(figures))
+    click.echo(f"{'cores that others kept busy':<36}{others:>13.1f} of {os.cpu_count()}")
     click.echo(goals(figures))
     if as_json:
         click.echo(msgspec.json.encode(figures).decode())
@@ -82,6 +87,7 @@ def command(as_json: bool, quick: bool, data: Path) -> None:
 
 async def measured(folder: Path, size: Size, say: Say) -> Figures:
     say(f"private servers in {folder}, fsync on")
+    collector.calm()  # this process does what a worker does
     async with bench_house.standing(folder) as house:
         logging.configure(replace(house.services.settings, log_level="warning"), "bench")
         say(f"opening {size.players} players")
@@ -100,16 +106,19 @@ async def measured(folder: Path, size: Size, say: Say) -> Figures:
 
 async def _bets(house: House, size: Size, say: Say) -> Bets:
     costs: dict[str, list[Cost]] = {"api": [], "floor": [], "single": []}
+    until = time.monotonic() + BETS_S
     pgbench_us: list[float] = []
     pgbench = Pgbench(house.servers.postgres, house.data, size.players, size.connections) if program() else None
     round_id = await house.open_table(bench_house.OPERATOR, 600)
     say("warming up")
     for name in costs:
-        await _load(house, name, round_id, size, FIRST_WARM_UP_S if size is FULL else 0)
+        await _load(house, name, round_id, size, all_first=True)
     for number in range(size.repetitions):
+        if number and time.monotonic() > until:
+            break
         round_id = await _next_round(house, round_id)
         for name, measurements in costs.items():
-            cost = await _load(house, name, round_id, size, WARM_UP_S)
+            cost = await _load(house, name, round_id, size)
             measurements.append(cost)
             say(f"{number + 1}/{size.repetitions} {name}: {cost.load.count / cost.load.seconds:,.0f} bets/s, {cost}")
         if pgbench is not None:
@@ -128,9 +137,15 @@ async def _bets(house: House, size: Size, say: Say) -> Bets:
     )
 
 
-async def _load(house: House, name: str, round_id: str, size: Size, warm_up_s: float) -> Cost:
-    body = msgspec.json.encode(bench_house.bet(round_id)).decode()
-    return await house.load(name, body, connections=size.connections, warm_up_s=warm_up_s, seconds=size.seconds)
+async def _load(house: House, name: str, round_id: str, size: Size, *, all_first: bool = False) -> Cost:
+    return await house.load(
+        name,
+        msgspec.json.encode(bench_house.bet(round_id)).decode(),
+        players=FEW if name == "single" else size.players,
+        connections=size.connections,
+        seconds=0.5 if all_first else size.seconds,
+        all_first=all_first,
+    )
 
 
 async def _next_round(house: House, round_id: str) -> str:

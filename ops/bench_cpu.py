@@ -1,6 +1,7 @@
 """CPU time and memory of processes, as the operating system accounts for them in /proc (so: Linux)."""
 
 import os
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +25,15 @@ def family_us(pid: int) -> int:
             if stat and int(stat[_PARENT]) == pid:
                 ticks += _ticks(stat, _USER, _SYSTEM)
     return ticks * _TICK_US
+
+
+def others_us() -> int:
+    """What the whole machine has used but for this process and its children that have ended. Only differences count."""
+    first = (_PROC / "stat").read_text().split("\n", 1)[0]
+    user, nice, system, _idle, _waiting, interrupts, soft_interrupts, *_ = map(int, first.split()[1:])
+    used = (user + nice + system + interrupts + soft_interrupts) * _TICK_US
+    ours = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return used - round(sum(each.ru_utime + each.ru_stime for each in ours) * 1_000_000)
 
 
 def peak_mb(pid: int) -> float:

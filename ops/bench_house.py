@@ -40,6 +40,7 @@ GAME = GAMES["teen_patti_2020"]
 IN_FLIGHT = 256
 LOCALHOST = "127.0.0.1"
 START_SECONDS = 30
+WARM_UP_S = 0.5
 
 _API = ["-m", "ops", "api"]
 _ONE_AT_A_TIME = "from services import executor; executor.BATCH_MAX = 1; from ops.api import command; command()"
@@ -124,13 +125,16 @@ class House:
         for child in children:
             child.end(3)
 
-    async def load(self, name: str, body: str, *, connections: int, warm_up_s: float, seconds: float) -> Cost:
-        """Bets on one of the servers, and what they cost. Raises RuntimeError if any was refused."""
+    async def load(
+        self, name: str, body: str, *, players: int, connections: int, seconds: float, all_first: bool = False
+    ) -> Cost:
+        """Bets of some players on one of the servers, and what they cost. Raises RuntimeError if any was refused."""
         self._loads += 1
         path = f"/v1/tables/{OPERATOR}/commands"
         keys = f"load-{self._loads}-"
         port = self._ports[name]
-        plan = Plan(LOCALHOST, port, path, body, self.tokens, keys, connections, warm_up_s, seconds)
+        tokens = self.tokens[:players]
+        plan = Plan(LOCALHOST, port, path, body, tokens, keys, connections, WARM_UP_S, all_first, seconds)
         words = [sys.executable, "-m", "ops.bench_load"]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, env=self._environment)

@@ -19,7 +19,8 @@ from services.relay import Relay
 SLICE = 10_000
 """Events; the median rate of such slices is told, so that a hiccup of the machine does not count."""
 
-WORKER_SECONDS = 60
+READ_SECONDS = 8
+WORKER_SECONDS = 30
 
 
 async def relay_rate(house: House) -> float:
@@ -56,10 +57,11 @@ async def replay_rate(house: House) -> float:
 
 
 async def _rate(once: Callable[[], Awaitable[int]]) -> float:
-    """The median rate of slices of the work, done to its end."""
+    """The median rate of slices of the work, done to its end if time allows."""
     rates: list[float] = []
     done, begun = 0, time.perf_counter()
-    while moved := await once():
+    until = begun + READ_SECONDS
+    while (moved := await once()) and time.perf_counter() < until:
         done += moved
         if done >= SLICE:
             rates.append(done / (time.perf_counter() - begun))
