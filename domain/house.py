@@ -24,12 +24,17 @@ class OpenOperator(Struct, frozen=True, tag=True):
 
 
 class MintKey(Struct, frozen=True, tag=True):
-    """`digest` is the SHA-256 of the secret, hex: the secret itself is shown once and stored nowhere."""
+    """`digest` is the SHA-256 of the secret, hex: the secret itself is shown once and stored nowhere.
+
+    `actor` is whom the key speaks for, itself if empty: a key that takes another's place speaks for the same actor, so
+    that a command whose answer was lost is known again under the new key.
+    """
 
     id: str
     role: Role
     digest: str
     label: str = ""
+    actor: str = ""
 
 
 class RevokeKey(Struct, frozen=True, tag=True):
@@ -50,11 +55,12 @@ class OperatorOpened(Struct, frozen=True, tag="house.OperatorOpened"):
     name: str
 
 
-class KeyMinted(Struct, frozen=True, tag="house.KeyMinted"):
+class KeyMinted(Struct, frozen=True, omit_defaults=True, tag="house.KeyMinted"):
     id: str
     role: Role
     digest: str
     label: str
+    actor: str = ""
 
 
 class KeyRevoked(Struct, frozen=True, tag="house.KeyRevoked"):
@@ -75,6 +81,12 @@ class Key(Struct, frozen=True):
     digest: str
     label: str = ""
     revoked: bool = False
+    speaks_for: str = ""
+
+    @property
+    def actor(self) -> str:
+        """Who sends what comes with this key; idempotency keys are the actor's."""
+        return self.speaks_for or self.id
 
 
 class House(Struct, frozen=True, tag="House"):
@@ -99,7 +111,7 @@ def decide(house: House, command: Command) -> tuple[Event, ...]:
         case MintKey():
             if sum(not key.revoked for key in house.keys) >= KEYS_MAX:
                 raise Rejected(Rule.TooManyKeys, limit=KEYS_MAX)
-            return (KeyMinted(command.id, command.role, command.digest, command.label),)
+            return (KeyMinted(command.id, command.role, command.digest, command.label, command.actor),)
         case RevokeKey():
             key = house.key(command.id)
             if key is None:
@@ -116,7 +128,8 @@ def evolve(house: House, event: Event) -> House:
         case OperatorOpened():
             return replace(house, name=event.name)
         case KeyMinted():
-            return replace(house, keys=(*_kept(house.keys), Key(event.id, event.role, event.digest, event.label)))
+            key = Key(event.id, event.role, event.digest, event.label, speaks_for=event.actor)
+            return replace(house, keys=(*_kept(house.keys), key))
         case KeyRevoked():
             revoked = (replace(key, revoked=True) if key.id == event.id else key for key in house.keys)
             return replace(house, keys=tuple(revoked))

@@ -51,7 +51,8 @@ def revoke(operator: str, key: str) -> None:
 def rotate(operator: str, key: str) -> None:
     """Mint a key in the place of KEY, and revoke KEY.
 
-    It is of the same role and label, and is printed this once.
+    It is of the same role and label and speaks for the same actor, so that a command whose answer was lost is known
+    again under it. It is printed this once.
     """
 
     async def work(desk: Desk) -> None:
@@ -60,7 +61,7 @@ def rotate(operator: str, key: str) -> None:
             raise click.ClickException(
                 f"{operator} has no key {key!r} in use; `croupier key list {operator}` shows all"
             )
-        await _mint(desk, old.role, old.label)
+        await _mint(desk, old.role, old.label, old.actor)
         await desk.send(HOUSE, house.RevokeKey(key))
         click.echo(f"{key} is revoked", err=True)
 
@@ -79,8 +80,8 @@ def list_all(operator: str) -> None:
     at_desk(operator, work)
 
 
-async def _mint(desk: Desk, role: Role, label: str) -> None:
+async def _mint(desk: Desk, role: Role, label: str, actor: str = "") -> None:
     key = new_key(desk.operator)
-    await desk.send(HOUSE, house.MintKey(key.id, role, key.digest, label))
+    await desk.send(HOUSE, house.MintKey(key.id, role, key.digest, label, actor))
     click.echo(f"key {key.id} of {desk.operator}, role {role}, shown this once:", err=True)
     click.echo(key.token)

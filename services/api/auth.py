@@ -35,11 +35,12 @@ _AUDIENCE = "croupier-player"
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who sends a request. `actor` is the key's id for staff, the player's id for a player."""
+    """Who sends a request. `actor` is the player's id, or whom a key of staff speaks for; `key` is that key's id."""
 
     operator: str
     actor: str
     role: Role
+    key: str = ""
 
     @property
     def viewer(self) -> Viewer:
@@ -119,7 +120,13 @@ class Gate:
     def mint(self, caller: Caller, player: str, seconds: int) -> tuple[str, int]:
         """A token for a player, and when it expires (seconds since 1970)."""
         expires = int(time.time()) + seconds
-        claims = {"aud": _AUDIENCE, "iss": caller.operator, "sub": player, "key": caller.actor, "exp": expires}
+        claims = {
+            "aud": _AUDIENCE,
+            "iss": caller.operator,
+            "sub": player,
+            "key": caller.key or caller.actor,
+            "exp": expires,
+        }
         return jwt.encode(claims, self._token_secret, algorithm="HS256"), expires
 
     async def _key(self, bearer: str) -> _Known:
@@ -129,11 +136,12 @@ class Gate:
         digest = key.digest if key else _digest("")
         if not hmac.compare_digest(_digest(secret).encode(), digest.encode()) or key is None:
             raise problems.unauthorized("This key is unknown or revoked.")
-        return _Known(Caller(operator, key.id, key.role), key.id, float("inf"))
+        return _Known(Caller(operator, key.actor, key.role, key.id), key.id, float("inf"))
 
     async def is_key(self, operator: str, name: str) -> bool:
-        """Is this the id of a key that opens?"""
-        return name in (await self._house(operator)).keys
+        """Is this the id of a key that opens, or of whom one speaks for?"""
+        keys = (await self._house(operator)).keys
+        return name in keys or any(key.actor == name for key in keys.values())
 
     async def _live_key(self, operator: str, key_id: str) -> house.Key | None:
         key = (await self._house(operator)).keys.get(key_id)

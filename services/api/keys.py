@@ -73,13 +73,16 @@ async def list_keys(request: Asked) -> KeyList:
 
 @post("/keys/{key:str}/rotate", guards=[may(Role.OPERATOR)])
 async def rotate_key(request: Asked, key: FromPath[str]) -> Response[MintedKey]:
-    """Mint a key of the same role and label, and revoke this one. For a time with both, mint one and revoke later."""
+    """Mint a key of the same role and label that speaks for the same actor, and revoke this one.
+
+    A command whose answer was lost is known again under the new key. For a time with two keys, mint and revoke later.
+    """
     command = await command_of(request)
     decode(nothing, command.body)
     old = (await _house(request)).key(checked_id("key", key))
     if old is None:
         raise problems.not_found("key", key)
-    minted = await _mint(request, command, old.role, old.label)
+    minted = await _mint(request, command, old.role, old.label, old.actor)
     await request.parts.door.send(command.without_key(), HOUSE, house.RevokeKey(key))
     return minted
 
@@ -98,9 +101,9 @@ async def _house(request: Asked) -> house.House:
     return codec.decode_state("house", row["state"]) if row else house.INITIAL
 
 
-async def _mint(request: Asked, command: Command, role: Role, label: str) -> Response[MintedKey]:
+async def _mint(request: Asked, command: Command, role: Role, label: str, actor: str = "") -> Response[MintedKey]:
     fresh = new_key(request.caller.operator)
-    accepted = await request.parts.door.send(command, HOUSE, house.MintKey(fresh.id, role, fresh.digest, label))
+    accepted = await request.parts.door.send(command, HOUSE, house.MintKey(fresh.id, role, fresh.digest, label, actor))
     return Response(
         MintedKey(_minted(accepted).id, role, label, None if accepted.repeated else fresh.token, accepted.last),
         headers={"cache-control": "no-store", **replayed(accepted)},

@@ -137,6 +137,23 @@ async def test_a_key_is_minted_used_rotated_and_revoked_within_a_second(casino):
     assert "digest" not in str(listed)
 
 
+async def test_a_command_whose_answer_was_lost_is_known_again_under_the_key_that_takes_the_old_ones_place(casino):
+    await casino.player("gil", 100)
+    old = await casino.done("/v1/keys", {"role": "operator", "label": "cashier"})
+    deposit = ("/v1/players/gil/deposits", {"amount": 7, "currency": "EUR"}, old["token"])
+    first = await casino.send(*deposit, key="lost-answer")
+    new = await casino.done(f"/v1/keys/{old['id']}/rotate", {})
+    again = await casino.send(*deposit[:2], new["token"], key="lost-answer")
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (200, "true")
+    assert again.json()["position"] == first.json()["position"]
+    newest = await casino.done(f"/v1/keys/{new['id']}/rotate", {})
+    assert (await casino.get("/v1/commands/lost-answer", newest["token"]))["became"] == "accepted"
+    session = await casino.done("/v1/sessions", {"player": "gil"}, newest["token"])
+    assert (await casino.get("/v1/players/gil", session["token"]))["balance"] == 107
+    taken = await casino.send("/v1/players", {"player": old["id"], "currency": "EUR"})
+    assert taken.json()["code"] == "ReservedId"
+
+
 async def test_a_revoked_key_takes_the_tokens_it_minted_with_it(casino):
     await casino.player("fay")
     minted = await casino.done("/v1/keys", {"role": "operator"})

@@ -34,7 +34,11 @@ LOOKUPS = [
 ]
 
 
-@pytest.mark.parametrize(("query", "table", "columns"), LOOKUPS, ids=str)
+@pytest.mark.parametrize(
+    ("query", "table", "columns"),
+    LOOKUPS,
+    ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else value,
+)
 async def test_it_is_an_index_lookup_on_an_empty_database(module_database: str, query: str, table: str, columns: set):
     page, name = query.split(".")
     plan = await generic_plan(module_database, queries(page)[name])
