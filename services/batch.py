@@ -1,6 +1,7 @@
 """One batch of commands: decided one after the other in memory, and turned into the rows of one append."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -138,9 +139,9 @@ class Batch:
             now,
             seal=lambda round_id: vault.seal(operator, round_id),
             open_seed=lambda round_id, seed: vault.open(operator, round_id, seed),
-            totals=self._totals_of,
-            decided=self._was_decided,
-        )
+            totals=partial(_totals_of, self.totals, self._rounds),
+            decided=partial(_was_decided, self.earlier),
+        )  # no method of this batch: its objects would hold each other, and wait for the collector of cyclic garbage
 
     @property
     def changes(self) -> bool:
@@ -267,20 +268,6 @@ class Batch:
             return False
         return self._decider.stream(WALLET + submission.actor).version > 0
 
-    def _totals_of(self, round_id: str) -> RoundTotals:
-        if round_id in self._rounds:
-            raise NotYet(round_id)
-        try:
-            return self.totals[round_id]
-        except KeyError:
-            raise MissingTotals(round_id) from None
-
-    def _was_decided(self, actor: str, key: str) -> bool:
-        if (actor, key) not in self.earlier:
-            raise MissingAnswer(actor, key)
-        earlier = self.earlier[actor, key]
-        return earlier is not None and not isinstance(earlier.outcome, StoredFence)
-
     def arguments(self) -> list[Any]:
         """The arguments of the `append` query, after the operator."""
         return [self.position, self.tip, self.now, *self._events(), codec.STATE_SCHEMA, *self._folded(), *self._told()]
@@ -327,6 +314,22 @@ class Batch:
             numbers([row.first for row in commands]),
             numbers([row.last for row in commands]),
         ]
+
+
+def _totals_of(known: Mapping[str, RoundTotals], changed: Collection[str], round_id: str) -> RoundTotals:
+    if round_id in changed:
+        raise NotYet(round_id)
+    try:
+        return known[round_id]
+    except KeyError:
+        raise MissingTotals(round_id) from None
+
+
+def _was_decided(known: Mapping[tuple[str, str], Earlier | None], actor: str, key: str) -> bool:
+    if (actor, key) not in known:
+        raise MissingAnswer(actor, key)
+    earlier = known[actor, key]
+    return earlier is not None and not isinstance(earlier.outcome, StoredFence)
 
 
 def streams_named(submission: Submission) -> set[str]:
