@@ -124,7 +124,6 @@ class Decider:
     ) -> None:
         self.streams = streams
         self.now = now
-        self.changed: set[str] = set()
         self._seal = seal
         self._open_seed = open_seed
         self._totals = totals
@@ -157,18 +156,11 @@ class Decider:
         except KeyError:
             raise Missing(name) from None
 
-    def game_at(self, stream: str) -> Game[Any, Any, Any]:
-        """The game of a table that is there."""
-        table = self.stream(stream)
-        if not table.decider:
-            raise Rejected(Rule.UnknownTable, table=stream.removeprefix(TABLE))
-        return GAMES[table.decider]
-
     def _at_table(self, submission: Submission) -> Decided:
         table = self.stream(submission.stream)
         if submission.game and table.decider:
             raise Rejected(Rule.TableExists, table=submission.stream.removeprefix(TABLE))
-        game = GAMES[submission.game] if submission.game else self.game_at(submission.stream)
+        game = GAMES[submission.game] if submission.game else _game_of(submission.stream, table)
         state = table.state if table.decider else game.initial
         if isinstance(submission.command, MarkFaulted):
             fault = TableFaulted(submission.command.reason)
@@ -206,30 +198,38 @@ class Decider:
         )
 
     def _settle(self, stream: str, round_id: str) -> Decided:
-        table = TABLE + table_of(round_id)
-        game = self.game_at(table)
-        player = self.stream(stream).state
+        name = TABLE + table_of(round_id)
+        table, player = self.stream(name), self.stream(stream).state
+        game = _game_of(name, table)
         bets = player.open_in(round_id) if isinstance(player, Wallet) else ()
-        outcome = game.result(self.stream(table).state)
+        outcome = game.result(table.state)
         if not bets or outcome is None or outcome.round != round_id:
             return Decided(())
-        name = stream.removeprefix(WALLET)
+        bettor = stream.removeprefix(WALLET)
         match outcome:
             case Resulted():
-                transfer: Transfer = Settle(name, round_id, game.returns(outcome, bets))
+                transfer: Transfer = Settle(bettor, round_id, game.returns(outcome, bets))
             case Cancelled():
-                transfer = Refund(name, round_id, outcome.reason)
+                transfer = Refund(bettor, round_id, outcome.reason)
         return self._commit(_Trial(self).wallet(stream, transfer))
 
     def _commit(self, trial: "_Trial", fences: tuple[str, ...] = ()) -> Decided:
         trial.assert_conserved()
         self.streams.update(trial.after)
-        self.changed.update(trial.after)
         return Decided(tuple(trial.recorded), fences)
+
+
+def _game_of(stream: str, table: Stream) -> Game[Any, Any, Any]:
+    """The game of a table that is there."""
+    if not table.decider:
+        raise Rejected(Rule.UnknownTable, table=stream.removeprefix(TABLE))
+    return GAMES[table.decider]
 
 
 class _Trial:
     """The parts of one command, kept aside until all of them are decided."""
+
+    __slots__ = ("_held", "after", "decider", "recorded")
 
     def __init__(self, decider: Decider) -> None:
         self.decider = decider

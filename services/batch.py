@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission
+from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission, table_of
 from domain.errors import Fact, Rejected
 from domain.game import Micros, Role, RoundTotals
 from domain.games import GAMES
@@ -156,12 +156,9 @@ class Batch:
         """
         submission = entry.submission
         name = (submission.actor, submission.key)
-        if submission.key:
-            if self._is_fenced(name):
-                return Rejected(Rule.Fenced)
-            known = self._known(name, entry.fingerprint)
-            if known is not None:
-                return known
+        earlier = self.earlier.get(name) if submission.key else None
+        if earlier is not None:
+            return self._known(name, earlier, entry.fingerprint)
         try:
             decided = self._decider.decide(submission)
         except Rejected as rejected:
@@ -194,10 +191,9 @@ class Batch:
         earlier = self.earlier.get(name)
         return earlier is not None and isinstance(earlier.outcome, StoredFence)
 
-    def _known(self, name: tuple[str, str], fingerprint: bytes) -> Answer | Earlier | None:
-        earlier = self.earlier.get(name)
-        if earlier is None:
-            return None
+    def _known(self, name: tuple[str, str], earlier: Earlier, fingerprint: bytes) -> Answer | Earlier | Rejected:
+        if isinstance(earlier.outcome, StoredFence):
+            return Rejected(Rule.Fenced)
         if earlier.fingerprint != fingerprint:
             return KeyReused()
         answer = self._answers.get(name)
@@ -234,7 +230,7 @@ class Batch:
             recorded.round,
             submission.key or None,
             submission.actor,
-            submission.role.value,
+            str(submission.role),
             self.now,
             codec.encode(event),
             b"",
@@ -332,15 +328,13 @@ def _was_decided(known: Mapping[tuple[str, str], Earlier | None], actor: str, ke
     return earlier is not None and not isinstance(earlier.outcome, StoredFence)
 
 
-def streams_named(submission: Submission) -> set[str]:
+def streams_named(submission: Submission) -> tuple[str, ...]:
     """The streams that a command surely needs; others are loaded when a decision asks for them."""
-    names = {submission.stream}
-    if submission.stream.startswith(TABLE) and submission.role is Role.PLAYER:
-        names.add(WALLET + submission.actor)
+    stream = submission.stream
+    if stream.startswith(TABLE):
+        return (stream, WALLET + submission.actor) if submission.role is Role.PLAYER else (stream,)
     round_id = getattr(submission.command, "round", None)
-    if submission.stream.startswith(WALLET) and round_id:
-        names.add(TABLE + round_id.rpartition(".")[0])
-    return names
+    return (stream, TABLE + table_of(round_id)) if round_id and stream.startswith(WALLET) else (stream,)
 
 
 def fresh(stream: str) -> Stream:
