@@ -42,8 +42,13 @@ def path_without_uv(tmp_path: Path) -> Path:
     return folder
 
 
+def without_our_path() -> dict[str, str]:
+    """The environment without what the front door has added to it, if it was the one that began these tests."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHONPATH")}
+
+
 def run(door: Path, *words: str, cwd: Path | None = None, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHONPATH")}
+    environment = without_our_path()
     if path:
         environment["PATH"] = str(path)
     command: Sequence[str | Path] = [door, *words]
@@ -75,9 +80,8 @@ def test_an_install_that_failed_is_tried_again(house: Path) -> None:
 
 
 def test_two_first_starts_at_once_install_once(house: Path) -> None:
-    both = [
-        subprocess.Popen([house / "croupier"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "12"
-    ]
+    pipe, environment = subprocess.PIPE, without_our_path()
+    both = [subprocess.Popen([house / "croupier"], stdout=pipe, stderr=pipe, text=True, env=environment) for _ in "12"]
     told = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sum("installed in" in errors for _, errors in told) == 1

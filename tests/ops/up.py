@@ -15,6 +15,11 @@ import httpx
 HOUSE = Path(__file__).parents[2]
 
 
+def _hears_ctrl_c() -> None:
+    """As on a terminal, though these tests may have been begun in the background, where Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Up:
     def __init__(self, data: Path, *options: str, given: Mapping[str, str] | None = None) -> None:
         self.data = data
@@ -24,6 +29,7 @@ class Up:
         self.process = subprocess.Popen(
             [HOUSE / "croupier", "up", "--data", data, "--port", "0", *options],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            preexec_fn=_hears_ctrl_c,  # noqa: PLW1509 - it only sets a signal
         )  # fmt: skip
         self.told = ""
         self._reader = threading.Thread(target=self._read, daemon=True)
