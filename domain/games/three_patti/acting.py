@@ -4,9 +4,8 @@ from domain.errors import Rejected
 from domain.game import Context, Decision
 from domain.game import fold as folded
 from domain.games.three_patti import betting, commands, deck, ending, events
-from domain.games.three_patti.events import FoldedBecause, RefusedBecause, SeenBecause, ShownBecause
 from domain.games.three_patti.evolve import evolve
-from domain.games.three_patti.rules import Config, Rule, See
+from domain.games.three_patti.rules import Because, Config, EndedBy, Rule, See, SeenBecause
 from domain.games.three_patti.state import Acting, Answering, InHand, Round, Turn
 from domain.money import Amount
 
@@ -27,13 +26,13 @@ def bet(state: Turn, me: InHand, amount: Amount, context: Context) -> Decision:
     stake = betting.stake_after(me, amount)
     if _fills(table.config, on.pot + amount):
         made = events.BetMade(on.id, me.seat, amount, me.seen, stake, None, None)
-        return ending.show(state, (made,), ShownBecause.POT_LIMIT, context)
+        return ending.show(state, (made,), EndedBy.POT_LIMIT, context)
     seat, due = on.after(me.seat), context.now + table.config.turn
     made = events.BetMade(on.id, me.seat, amount, me.seen, stake, seat, due)
     return Decision((made, *_turn_begins(table.config, on, seat)))
 
 
-def fold(before: Acting, me: InHand, why: FoldedBecause, context: Context, so_far: Events = ()) -> Decision:
+def fold(before: Acting, me: InHand, why: Because, context: Context, so_far: Events = ()) -> Decision:
     """`so_far` are events that led from `before` to the fold: of one who leaves while a sideshow is asked for."""
     state = folded(evolve, before, so_far)
     assert isinstance(state, Acting), "the hand is on"
@@ -56,13 +55,13 @@ def leave(state: Acting, me: InHand, context: Context) -> Decision:
         return Decision((asked,))
     ends: Events = ()
     if isinstance(state, Answering) and me.seat == state.target:
-        ends = refused(state, RefusedBecause.LEFT, context)
+        ends = refused(state, Because.LEFT, context)
     elif isinstance(state, Answering) and me.seat == state.asker:
         on = state.round
         seat, due = on.after(me.seat), context.now + state.table.config.turn
         lapsed = events.SideShowLapsed(on.id, state.asker, state.target, seat, due)
         ends = (lapsed, *_turn_begins(state.table.config, on, seat))
-    return fold(state, me, FoldedBecause.LEFT, context, (asked, *ends))
+    return fold(state, me, Because.LEFT, context, (asked, *ends))
 
 
 def side_show(state: Turn, me: InHand, context: Context) -> Decision:
@@ -70,13 +69,13 @@ def side_show(state: Turn, me: InHand, context: Context) -> Decision:
     target, cost = betting.side_show(state.table, on, me)
     if _fills(config, on.pot + cost):
         asked = events.SideShowAsked(on.id, me.seat, target, cost, None)
-        return ending.show(state, (asked,), ShownBecause.POT_LIMIT, context)
+        return ending.show(state, (asked,), EndedBy.POT_LIMIT, context)
     return Decision((events.SideShowAsked(on.id, me.seat, target, cost, context.now + config.answer),))
 
 
 def answer(state: Answering, command: commands.AnswerSideShow, context: Context) -> Decision:
     if not command.accept:
-        return Decision(refused(state, RefusedBecause.ASKED, context))
+        return Decision(refused(state, Because.ASKED, context))
     on, config = state.round, state.table.config
     loser = _lower(state, context)
     after = on.folding(loser)
@@ -88,7 +87,7 @@ def answer(state: Answering, command: commands.AnswerSideShow, context: Context)
     return Decision((resolved, *_turn_begins(config, on, seat)))
 
 
-def refused(state: Answering, why: RefusedBecause, context: Context) -> Events:
+def refused(state: Answering, why: Because, context: Context) -> Events:
     on, config = state.round, state.table.config
     seat, due = on.after(state.asker), context.now + config.turn
     answered = events.SideShowRefused(on.id, state.asker, state.target, why, seat, due)

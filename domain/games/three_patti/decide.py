@@ -9,9 +9,8 @@ from typing import assert_never
 from domain.errors import Rejected
 from domain.game import LATE, Context, Decision, Micros, ResumeLog, TimeOut
 from domain.games.three_patti import acting, betting, commands, deck, ending, events, seating
-from domain.games.three_patti.events import FoldedBecause, LeftBecause, RefusedBecause, ShownBecause
 from domain.games.three_patti.evolve import evolve
-from domain.games.three_patti.rules import LEAST_TIME_LEFT_MS, Rule, check
+from domain.games.three_patti.rules import LEAST_TIME_LEFT_MS, Because, EndedBy, LeftBecause, Rule, check
 from domain.games.three_patti.state import (
     Acting,
     Answering,
@@ -143,13 +142,13 @@ def _on_turn(state: Turn, me: InHand, command: commands.Act, context: Context) -
         case commands.Bet():
             return acting.bet(state, me, command.amount, context)
         case commands.Fold():
-            return acting.fold(state, me, FoldedBecause.ASKED, context)
+            return acting.fold(state, me, Because.ASKED, context)
         case commands.Show():
             payments = betting.show(state.table, state.round, me)
-            return ending.show(state, (), ShownBecause.SHOW, context, asker=me.seat, payments=payments)
+            return ending.show(state, (), EndedBy.SHOW, context, asker=me.seat, payments=payments)
         case commands.ShortShow():
             all_in = betting.short_show(state.table, state.round, me)
-            return ending.show(state, (), ShownBecause.SHORT_SHOW, context, asker=me.seat, payments=(all_in,))
+            return ending.show(state, (), EndedBy.SHORT_SHOW, context, asker=me.seat, payments=(all_in,))
         case commands.SideShow():
             return acting.side_show(state, me, context)
         case commands.SeeCards() | commands.AnswerSideShow():
@@ -285,7 +284,7 @@ def _time_out(state: Acting | Paused, context: Context) -> Decision:
         case Turn():
             return _turn_over(state, context)
         case Answering():
-            return Decision(acting.refused(state, RefusedBecause.TIMED_OUT, context))
+            return Decision(acting.refused(state, Because.TIMED_OUT, context))
         case Paused():
             return _cancel(state, PAUSED_TOO_LONG, context)
 
@@ -309,7 +308,7 @@ def _turn_over(state: Turn, context: Context) -> Decision:
     assert me is not None, "whose turn it is, is in the hand"
     if config.time_bank and not me.banked:
         return Decision((events.TimeBankStarted(on.id, me.seat, context.now + config.time_bank),))
-    return acting.fold(state, me, FoldedBecause.TIMED_OUT, context)
+    return acting.fold(state, me, Because.TIMED_OUT, context)
 
 
 # --- Pause, resume, cancel ----------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from domain.game import Context, Decision, fold
 from domain.games.three_patti import deck, events, seating
-from domain.games.three_patti.events import Dealer, EndedBy, LeftBecause, Payment, PlayerResult, ShownBecause
+from domain.games.three_patti.events import Dealer, Payment, PlayerResult
 from domain.games.three_patti.evolve import evolve
+from domain.games.three_patti.rules import EndedBy, LeftBecause
 from domain.games.three_patti.state import Between, Ending, InRound, Round, State, Turn
 from domain.money import Amount
 
@@ -13,7 +14,7 @@ Events = tuple[events.Event, ...]
 def show(
     before: InRound,
     so_far: Events,
-    why: ShownBecause,
+    why: EndedBy,
     context: Context,
     *,
     asker: int | None = None,
@@ -29,7 +30,7 @@ def show(
     worth = {each.seat: deck.worth(each.cards) for each in hands}
     best = tuple(seat for seat, strength in worth.items() if strength == max(worth.values()))
     winners = best if len(best) == 1 else tuple(seat for seat in best if seat != asker)
-    return _award(before, (*so_far, shown), winners, EndedBy(why.value), context)
+    return _award(before, (*so_far, shown), winners, why, context)
 
 
 def won_by_folds(before: InRound, so_far: Events, context: Context) -> Decision:

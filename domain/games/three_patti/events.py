@@ -5,14 +5,12 @@ No event names a card that the rules have not shown to everybody: a hand is thre
 whose turn begins, with its deadline; none if the turn stays where it is, or the hand is over.
 """
 
-from enum import StrEnum
-
 from msgspec import Struct
 
 from domain.cards import Card
 from domain.fairness import ClientSeed, Opening
 from domain.game import Micros, SealedSeed, TableFaulted
-from domain.games.three_patti.rules import Config
+from domain.games.three_patti.rules import Because, Config, EndedBy, LeftBecause, OutBecause, SeenBecause
 from domain.hands.three_card import Category
 from domain.money import Amount
 
@@ -86,55 +84,6 @@ class PlayerResult(Struct, frozen=True, omit_defaults=True):
     paid: Amount
     won: Amount
     cards: tuple[Card, ...] = ()
-
-
-class SeenBecause(StrEnum):
-    ASKED = "asked"
-    BLIND_LIMIT = "blind_limit"
-    """By the platform: so many turns blind are all that the table allows."""
-
-
-class FoldedBecause(StrEnum):
-    ASKED = "asked"
-    LEFT = "left"
-    TIMED_OUT = "timed_out"
-    """By the platform, for a player whose time was over (D16)."""
-
-
-class RefusedBecause(StrEnum):
-    ASKED = "asked"
-    LEFT = "left"
-    TIMED_OUT = "timed_out"
-    """By the platform, for a player who did not answer (D16)."""
-
-
-class OutBecause(StrEnum):
-    ASKED = "asked"
-    TIMED_OUT = "timed_out"
-    """By the platform: two time-outs in a row."""
-    LOW_STACK = "low_stack"
-    """By the platform: the stack does not pay the boot."""
-
-
-class LeftBecause(StrEnum):
-    ASKED = "asked"
-    IDLE = "idle"
-    """By the platform: sat out for too long."""
-    CLOSED = "closed"
-    """By the platform: the table closed."""
-
-
-class ShownBecause(StrEnum):
-    SHOW = "show"
-    SHORT_SHOW = "short_show"
-    POT_LIMIT = "pot_limit"
-
-
-class EndedBy(StrEnum):
-    FOLDS = "folds"
-    SHOW = "show"
-    SHORT_SHOW = "short_show"
-    POT_LIMIT = "pot_limit"
 
 
 # --- The table ----------------------------------------------------------------------------------------------------
@@ -289,7 +238,7 @@ class BetMade(Struct, frozen=True, tag="three_patti.BetMade"):
 class Folded(Struct, frozen=True, tag="three_patti.Folded"):
     round: str
     seat: int
-    why: FoldedBecause
+    why: Because
     next: int | None
     due: Micros | None
 
@@ -316,7 +265,7 @@ class SideShowRefused(Struct, frozen=True, tag="three_patti.SideShowRefused"):
     round: str
     seat: int
     target: int
-    why: RefusedBecause
+    why: Because
     next: int | None
     due: Micros | None
 
@@ -346,7 +295,7 @@ class HandsShown(Struct, frozen=True, tag="three_patti.HandsShown"):
     """What was paid for the show, and the hands for all to see. `asker` is none at a full pot."""
 
     round: str
-    why: ShownBecause
+    why: EndedBy
     asker: int | None
     payments: tuple[Payment, ...]
     hands: tuple[ShownHand, ...]
@@ -407,9 +356,8 @@ class RoundRefunded(Struct, frozen=True, tag="three_patti.RoundRefunded"):
 OfTable = TableConfigured | TableDraining | TableReopened | TableClosed | LogResumed
 OfSeed = SeedPublished | ClientSeedGiven | SeedDropped
 OfSeat = SeatTaken | ToppedUp | SatOut | SatIn | LeaveAsked | SeatLeft
-OfTurn = (
-    CardsSeen | BetMade | Folded | TimeBankStarted | SideShowAsked | SideShowRefused | SideShowLapsed | SideShowResolved
-)
+OfSideShow = SideShowAsked | SideShowRefused | SideShowLapsed | SideShowResolved
+OfTurn = CardsSeen | BetMade | Folded | TimeBankStarted | OfSideShow
 OfEnd = HandsShown | RoundCancelled | RoundSettled | RoundRefunded
 OfPause = RoundPaused | RoundResumed | DeadlineExtended | TableFaulted
 Event = TableOpened | OfTable | OfSeed | OfSeat | RoundOpened | OfTurn | OfEnd | OfPause

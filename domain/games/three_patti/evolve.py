@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from domain.fairness import ClientSeed
 from domain.game import Micros, TableFaulted
 from domain.games.three_patti import events
-from domain.games.three_patti.events import Dealt, EndedBy, Left, NextSeed, PlayerResult, Seat
-from domain.games.three_patti.rules import LEAVERS_MAX, RETURN_WITHIN
+from domain.games.three_patti.events import Dealt, Left, NextSeed, PlayerResult, Seat
+from domain.games.three_patti.rules import LEAVERS_MAX, RETURN_WITHIN, Because, SeenBecause
 from domain.games.three_patti.state import (
     Acting,
     Answering,
@@ -149,7 +149,7 @@ def _in_round(state: Acting, event: events.OfTurn) -> Opened:
     match event:
         case events.CardsSeen():
             seen = _played(on, event.seat, lambda each: replace(each, seen=True))
-            own = event.why is events.SeenBecause.ASKED
+            own = event.why is SeenBecause.ASKED
             return replace(_awake(state, event.seat) if own else state, round=seen)
         case events.BetMade():
             turns = 0 if event.seen else 1
@@ -166,7 +166,7 @@ def _in_round(state: Acting, event: events.OfTurn) -> Opened:
             if event.due is None:
                 return _passed(asked, None, None)
             return Answering(asked.table, asked.round, event.seat, event.target, event.due)
-        case events.SideShowRefused(why=events.RefusedBecause.TIMED_OUT):
+        case events.SideShowRefused(why=Because.TIMED_OUT):
             return _passed(_slept(state, event.target), event.next, event.due)
         case events.SideShowRefused(target=seat) | events.SideShowLapsed(seat=seat):
             return _passed(_awake(state, seat), event.next, event.due)
@@ -179,7 +179,7 @@ def _in_round(state: Acting, event: events.OfTurn) -> Opened:
 
 def _folded(state: Acting, event: events.Folded) -> InRound:
     folded = state.round.folding(event.seat)
-    woken = _slept if event.why is events.FoldedBecause.TIMED_OUT else _awake
+    woken = _slept if event.why is Because.TIMED_OUT else _awake
     after = replace(woken(state, event.seat), round=folded)
     stays = event.next is None and len(folded.active) > 1
     return after if stays else _passed(after, event.next, event.due)
@@ -240,7 +240,7 @@ def _shown(state: InRound, event: events.HandsShown) -> Ending:
         on = _played(on, each.seat, lambda player, amount=amount: replace(player, paid=player.paid + amount))
     if event.asker is not None:
         table = _seated(table, event.asker, lambda seat: replace(seat, time_outs=0))
-    return Ending(table, on, EndedBy(event.why.value), event.hands)
+    return Ending(table, on, event.why, event.hands)
 
 
 def _awarded(table: Table, results: tuple[PlayerResult, ...]) -> Table:

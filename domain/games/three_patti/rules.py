@@ -103,6 +103,49 @@ class See(StrEnum):
     ANY_TIME = "any_time"
 
 
+# --- Why something happened: words of the events ---------------------------------------------------------------------
+
+
+class SeenBecause(StrEnum):
+    ASKED = "asked"
+    BLIND_LIMIT = "blind_limit"
+    """By the platform: so many turns blind are all that the table allows."""
+
+
+class Because(StrEnum):
+    """Why a hand was folded, or a sideshow refused."""
+
+    ASKED = "asked"
+    LEFT = "left"
+    TIMED_OUT = "timed_out"
+    """By the platform, for a player whose time was over (D16)."""
+
+
+class OutBecause(StrEnum):
+    ASKED = "asked"
+    TIMED_OUT = "timed_out"
+    """By the platform: two time-outs in a row."""
+    LOW_STACK = "low_stack"
+    """By the platform: the stack does not pay the boot."""
+
+
+class LeftBecause(StrEnum):
+    ASKED = "asked"
+    IDLE = "idle"
+    """By the platform: sat out for too long."""
+    CLOSED = "closed"
+    """By the platform: the table closed."""
+
+
+class EndedBy(StrEnum):
+    FOLDS = "folds"
+    SHOW = "show"
+    SHORT_SHOW = "short_show"
+    POT_LIMIT = "pot_limit"
+
+
+# --- A table's configuration ------------------------------------------------------------------------------------------
+
 Limit = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units.")]
 LimitOrNone = Annotated[int, Meta(ge=0, le=AMOUNT_MAX, description="Whole minor units; 0: no limit.")]
 

@@ -8,9 +8,17 @@ from domain.errors import Rejected
 from domain.game import Context, Decision, Micros
 from domain.games.three_patti import commands, events
 from domain.games.three_patti.betting import Range
-from domain.games.three_patti.events import LeftBecause, OutBecause, Seat
+from domain.games.three_patti.events import Seat
 from domain.games.three_patti.evolve import evolve
-from domain.games.three_patti.rules import RETURN_WITHIN, SEATS_MIN, TIME_OUTS_MAX, Config, Rule
+from domain.games.three_patti.rules import (
+    RETURN_WITHIN,
+    SEATS_MIN,
+    TIME_OUTS_MAX,
+    Config,
+    LeftBecause,
+    OutBecause,
+    Rule,
+)
 from domain.games.three_patti.state import Acting, Between, Opened, Table, round_on
 from domain.money import Amount, BuyIn, CashOut, Transfer
 

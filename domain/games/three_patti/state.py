@@ -10,17 +10,8 @@ from msgspec.structs import replace
 
 from domain.fairness import ClientSeed
 from domain.game import Micros, SealedSeed
-from domain.games.three_patti.events import (
-    Dealer,
-    EndedBy,
-    Left,
-    NextSeed,
-    Places,
-    PlayerResult,
-    Seat,
-    ShownHand,
-)
-from domain.games.three_patti.rules import Config
+from domain.games.three_patti.events import Dealer, Left, NextSeed, Places, PlayerResult, Seat, ShownHand
+from domain.games.three_patti.rules import Config, EndedBy
 from domain.money import Amount
 
 

@@ -13,8 +13,8 @@ from domain.fairness import ClientSeed
 from domain.game import Micros, Open, Role, SealedSeed, Viewer
 from domain.games.three_patti import betting, deck, events
 from domain.games.three_patti.allowed import Allowed, allowed
-from domain.games.three_patti.events import EndedBy, PlayerResult, Seat
-from domain.games.three_patti.rules import Config
+from domain.games.three_patti.events import PlayerResult, Seat
+from domain.games.three_patti.rules import Config, EndedBy
 from domain.games.three_patti.seating import freed_at
 from domain.games.three_patti.state import (
     Acting,
