@@ -12,7 +12,7 @@ from domain.game import SECOND, Context, ResumeLog, Role, TimeOut, Viewer
 from domain.games import GAMES
 from domain.games.three_patti import commands
 from domain.games.three_patti.rules import Config, See, ShowPaidBy, SideShowWhen
-from domain.games.three_patti.state import Closed, Paused
+from domain.games.three_patti.state import Answering, Closed, Paused, Turn
 from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR, START, Memory
 
@@ -149,8 +149,12 @@ def command_of(entry: Any, chance: random.Random) -> Any:
     return getattr(commands, entry.command)(**fields)
 
 
-def whose_turn(view: Any) -> str | None:
-    return next((seat.player for seat in view.seats if seat.seat == view.turn), None)
+def whose_turn(state: Any) -> str | None:
+    match state:
+        case Turn(seat=seat) | Answering(target=seat):
+            return state.round.at(seat).player
+        case _:
+            return None
 
 
 def move(table: Table, chance: random.Random, *, calm: bool = False) -> tuple[str, Role, Any]:
@@ -171,11 +175,10 @@ def move(table: Table, chance: random.Random, *, calm: bool = False) -> tuple[st
         table.now += chance.choice([1, 10, 40, 70]) * SECOND
         return "platform", Role.CLOCK, TimeOut()
     anybody = chance.choice(table.names)
-    name = whose_turn(table.view(anybody))
-    if name is None or chance.random() < 0.15:
-        name = anybody
+    turn = whose_turn(table.state)
+    name = anybody if turn is None or chance.random() < 0.15 else turn
     entries = [e for e in table.view(name).allowed if e.since is None or e.since <= table.now]
-    if not entries or (name != whose_turn(table.view(name)) and chance.random() < 0.5):
+    if not entries or (name != turn and chance.random() < 0.5):
         table.now = max(table.now, GAME.deadline(table.state) or 0)
         return "platform", Role.CLOCK, TimeOut()
     weights = [LIKED[each.command] for each in entries]

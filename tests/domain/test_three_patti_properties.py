@@ -123,7 +123,7 @@ class Knowledge:
 
 
 class Watch:
-    """Looks at all that is stored after every event, and with the eyes of some four viewers at what is shown."""
+    """Looks at all that is stored after every event, and with the eyes of some three viewers at what is shown."""
 
     def __init__(self, table: Table, game: Game[Any, Any, Any]) -> None:
         self.table, self.game = table, game
@@ -147,7 +147,7 @@ class Watch:
         self.check(told(event), self.knowledge.public, "the log")
         self.check(told(self.state), self.knowledge.public, "the stored state")
         self.check(told(self.game.about(self.state)), set(), "the table's particulars")
-        for viewer in self.chance.sample(VIEWERS, 4):
+        for viewer in self.chance.sample(VIEWERS, 3):
             may_know = self.knowledge.of(viewer)
             shown = told(self.game.public(event, viewer))
             view = told(self.game.view(self.state, viewer, (), self.table.memory.open))
@@ -326,7 +326,7 @@ def probes(table: Table, entries: tuple[Any, ...]) -> Iterator[tuple[Any, bool]]
 
 
 def probe(table: Table, chance: random.Random) -> None:
-    for name in {whose_turn(table.view("ann")) or "ann", chance.choice(NAMES)}:
+    for name in {whose_turn(table.state) or "ann", chance.choice(NAMES)}:
         entries = table.view(name).allowed
         for command, is_open in probes(table, entries):
             rule = table.refuses(name, command)

@@ -337,8 +337,9 @@ def _pause(state: Between | Acting | Paused, reason: str, context: Context) -> D
 def _resume(state: Paused, context: Context) -> Decision:
     if isinstance(state.was, Between):
         return Decision((events.RoundResumed(None, seating.next_due(state.table, None, context)),))
-    left_ms = max(state.left_ms, LEAST_TIME_LEFT_MS)
-    return Decision((events.RoundResumed(state.was.round.id, context.now + left_ms * 1_000),))
+    faulted = state.due is None  # the clock was to blame: the time begins anew
+    left = _time_for(state.was) if faulted else max(state.left_ms, LEAST_TIME_LEFT_MS) * 1_000
+    return Decision((events.RoundResumed(state.was.round.id, context.now + left),))
 
 
 def _cancel(state: Between | Acting | Paused, reason: str, context: Context) -> Decision:
