@@ -4,6 +4,8 @@ Whoever sits there mostly does what the view allows, and now and then anything a
 """
 
 import random
+import re
+from collections.abc import Callable
 from typing import Any
 
 from domain.decider import TABLE, WALLET, Decided, MarkFaulted, Submission
@@ -19,6 +21,8 @@ from services.written_rounds import OPERATOR, START, Memory
 GAME = GAMES["three_patti"]
 NAMES = ("ann", "bob", "cid", "dee", "eve", "fay", "gus")
 CASH = 1_000_000
+CARD = re.compile(r"""["']([2-9TJQKA][shdc])["']""")
+"""A card wherever a text names one."""
 SMALL = Config("INR", boot=10, chip=1, buy_in_min=100, buy_in_max=2_000, pot_limit=2_000, idle_minutes=1)
 
 
@@ -157,12 +161,13 @@ def whose_turn(state: Any) -> str | None:
             return None
 
 
-def move(table: Table, chance: random.Random, *, calm: bool = False) -> tuple[str, Role, Any]:
+def move(table: Table, chance: random.Random) -> tuple[str, Role, Any]:
     """What somebody does next: mostly whoever's turn it is, something he may do."""
-    dice = 0.5 if calm else chance.random()
+    dice = chance.random()
     if isinstance(table.state, Paused | Closed) and chance.random() < 0.3:
-        resumes = isinstance(table.state, Paused)
-        return ("staff", *((Role.SUPERVISOR, commands.Resume()) if resumes else (Role.OPERATOR, commands.ReopenTable())))
+        if isinstance(table.state, Paused):
+            return "staff", Role.SUPERVISOR, commands.Resume()
+        return "staff", Role.OPERATOR, commands.ReopenTable()
     if dice < 0.01:
         return ("staff", *chance.choice(STAFF))
     if dice < 0.013:
@@ -184,3 +189,35 @@ def move(table: Table, chance: random.Random, *, calm: bool = False) -> tuple[st
     weights = [LIKED[each.command] for each in entries]
     [entry] = chance.choices(entries, weights)
     return name, Role.PLAYER, command_of(entry, chance)
+
+
+After = Callable[[Table, random.Random, str, Any, int], None]
+"""Told after every step: the table, who sent what, and how long the log was before."""
+
+
+def refused(table: Table, actor: str, role: Role, command: Any) -> Rejected | None:
+    try:
+        table.send(actor, role, command)
+    except Rejected as refusal:
+        return refusal
+    return None
+
+
+def story(seed: int, steps: int, after: After) -> Table:
+    """Somebody does something, again and again. A refusal changes nothing, and names no more than it must."""
+    chance = random.Random(seed)
+    table = Table(some_config(chance), f"story {seed}")
+    after(table, chance, "operator", None, 0)
+    for step in range(steps):
+        actor, role, command = move(table, chance)
+        before, count = table.state, len(table.memory.log)
+        refusal = refused(table, actor, role, command)
+        if refusal is not None:
+            assert (table.state, len(table.memory.log)) == (before, count)
+            assert not CARD.search(str(refusal.facts))
+        try:
+            after(table, chance, actor, command, count)
+        except AssertionError as problem:
+            problem.add_note(f"in story {seed}, step {step}: {actor} {command}")
+            raise
+    return table
