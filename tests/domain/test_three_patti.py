@@ -1,4 +1,4 @@
-"""3 Patti: what may be said, who deals, what a process needs the deck for, what is stored, and what can be proved."""
+"""3 Patti: limits, who deals, what a process needs the deck for, what is stored, and what can be proved."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,6 @@ from domain.errors import Rejected
 from domain.game import LATE, SECOND, ResumeLog, Role, TimeOut, Viewer, fold, no_open
 from domain.games.three_patti import commands, deck, events, rules, state
 from domain.games.three_patti.evolve import evolve
-from domain.money import AMOUNT_MAX
 from services.written_rounds import OPERATOR
 from tests.domain.patti_table import GAME, SMALL, Table
 
@@ -26,72 +25,6 @@ SAMPLES = [
     for file in GOLDEN.glob("*.json")
     for line in file.read_text().splitlines()
 ]
-
-
-# --- What may be said ---------------------------------------------------------------------------------------------
-
-BET = '{"type":"Bet","amount":20}'
-OPEN = '{"type":"OpenTable","config":{"currency":"INR"}}'
-
-
-@pytest.mark.parametrize(
-    ("role", "text"),
-    [
-        (Role.PLAYER, BET.replace("20", "0")),
-        (Role.PLAYER, BET.replace("20", "-20")),
-        (Role.PLAYER, BET.replace("20", "20.0")),
-        (Role.PLAYER, BET.replace("20", '"20"')),
-        (Role.PLAYER, BET.replace("20", "2e1")),
-        (Role.PLAYER, BET.replace("20", str(AMOUNT_MAX + 1))),
-        (Role.PLAYER, BET.replace("}", ',"seat":2}')),
-        (Role.PLAYER, BET.replace("}", ',"player":"bob"}')),
-        (Role.PLAYER, BET.replace("}", ',"round":"t.1\\n"}')),
-        (Role.PLAYER, '{"type":"Fold","seat":2}'),
-        (Role.PLAYER, '{"type":"SitDown","amount":100,"seat":0}'),
-        (Role.PLAYER, '{"type":"SitDown","amount":100,"seat":7}'),
-        (Role.PLAYER, '{"type":"SitDown"}'),
-        (Role.PLAYER, '{"type":"AnswerSideShow"}'),
-        (Role.PLAYER, '{"type":"AnswerSideShow","accept":1}'),
-        (Role.PLAYER, '{"type":"GiveClientSeed","seed":"' + "x" * 65 + '"}'),
-        (Role.PLAYER, '{"type":"Pause","reason":"so"}'),
-        (Role.PLAYER, '{"type":"TimeOut"}'),
-        (Role.SUPERVISOR, BET),
-        (Role.SUPERVISOR, '{"type":"Pause","reason":"two\\nlines"}'),
-        (Role.OPERATOR, OPEN.replace('"INR"', '"INR","seed":"mine"')),
-        *(
-            (Role.OPERATOR, OPEN.replace('"INR"', '"INR",' + field))
-            for field in (
-                '"boot":0', '"chip":0', '"seats":2', '"seats":7', '"buy_in_min":0', '"max_stake":0', '"pot_limit":-1',
-                '"max_blind_turns":-1', '"max_blind_turns":101', '"turn_seconds":4', '"turn_seconds":301',
-                '"answer_seconds":4', '"time_bank_seconds":-1', '"time_bank_seconds":301', '"pause_seconds":601',
-                '"idle_minutes":0', '"rake_bps":-1', '"rake_bps":1001', '"rake_cap":0', '"show_paid_by":"nobody"',
-            )
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_out_of_bounds_is_no_message_at_all(role: Role, text: str) -> None:
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(text, type=GAME.commands[role])
-
-
-@pytest.mark.parametrize(
-    ("role", "text"),
-    [
-        (Role.PLAYER, BET.replace("20", str(AMOUNT_MAX))),
-        (Role.PLAYER, BET.replace("}", ',"round":"t.1"}')),
-        (Role.PLAYER, '{"type":"SitDown","amount":1,"seat":6}'),
-        *(
-            (Role.OPERATOR, OPEN.replace('"INR"', '"INR",' + field))
-            for field in (
-                '"seats":3', '"seats":6', '"pot_limit":0', '"max_blind_turns":100', '"turn_seconds":5',
-                '"turn_seconds":300', '"time_bank_seconds":0', '"pause_seconds":0', '"rake_bps":1000',
-                '"show_paid_by":"requester"', '"sideshow_when":"all_seen"', '"see":"any_time"',
-            )
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_within_bounds_is_one(role: Role, text: str) -> None:
-    msgspec.json.decode(text, type=GAME.commands[role])
 
 
 # --- Limits that are not given ------------------------------------------------------------------------------------
@@ -391,3 +324,27 @@ def test_the_time_of_a_hand_begins_anew_after_a_fault_of_the_clock() -> None:
     table.now += 3_600 * SECOND
     table.send("sue", Role.SUPERVISOR, commands.Resume())
     assert table.state.due == table.now + 20 * SECOND
+
+
+# --- At the limit -------------------------------------------------------------------------------------------------
+
+
+def test_a_stack_of_exactly_the_least_bet_covers_it() -> None:
+    """S3P.31: a short show is for less than that."""
+    table = Table(replace(SMALL, buy_in_min=10, pot_limit=0)).seated(90, 90, 90)
+    acts(table, commands.Bet(20), commands.Bet(40), commands.SeeCards())
+    poor = turn(table)
+    table.does(next(each.player for each in table.state.round.players), commands.LeaveTable())
+    assert table.refuses(poor, commands.ShortShow()) == "ChipsSuffice"
+    acts(table, commands.Bet(80))
+    assert table.state.table.seat_of(poor).stack == 0
+
+
+def test_a_stack_of_exactly_the_boot_is_dealt_in() -> None:
+    table = Table(replace(SMALL, buy_in_min=10, pot_limit=0)).seated(20, 20, 20)
+    acts(table, commands.Fold(), commands.Fold())
+    assert not any(isinstance(event, events.SatOut) for event in table.events)
+    table.clock()
+    table.clock()
+    assert sorted(seat.stack for seat in table.state.table.seats) == [0, 0, 30]
+    assert {each.command for each in table.view(turn(table)).allowed} & {"Fold", "Bet", "ShortShow"} == {"Fold"}
