@@ -237,6 +237,19 @@ def test_what_hides_no_seed_is_shown_as_it_is() -> None:
             assert (shown.seed.key, shown.seed.sealed) == ("", "")
 
 
+def test_what_somebody_took_away_is_forgotten_in_time() -> None:
+    table = Table().seated(200, 200, 200)
+    acts(table, commands.Fold(), commands.Fold())
+    gone, now = table.state.table.seats[0].player, table.now
+    table.does(gone, commands.LeaveTable())
+    table.does("dee", commands.SitDown(200))
+    table.clock()
+    table.now = now + rules.RETURN_WITHIN - 1
+    assert [left.player for left in deck.opened(table.state.table, table.context("platform")).left] == [gone]
+    table.now += 1
+    assert deck.opened(table.state.table, table.context("platform")).left == ()
+
+
 # --- What can be proved -------------------------------------------------------------------------------------------
 
 
@@ -304,6 +317,27 @@ def test_s3p_35_nothing_happens_to_a_player_off_turn_until_his_own_turn_times_ou
     table.clock()
     table.clock()
     assert [each.player for each in table.state.round.players if each.folded] == [table.state.round.players[1].player]
+
+
+def test_whatever_a_player_does_himself_begins_the_count_of_time_outs_anew() -> None:
+    """Two in a row, and he is sat out (D16)."""
+    table = Table(replace(SMALL, time_bank_seconds=0)).seated(500, 500, 500)
+    missing = turn(table)
+    for does_something in (False, True):
+        while turn(table) != missing:
+            acts(table, commands.Bet(table.state.round.stake))
+        if does_something:
+            acts(table, commands.SeeCards())
+        table.clock()
+        acts(table, commands.Fold())
+        assert table.state.table.seat_of(missing).out_since is None
+        table.clock()
+        table.clock()
+    while turn(table) != missing:
+        acts(table, commands.Bet(table.state.round.stake))
+    table.clock()
+    acts(table, commands.Fold())
+    assert table.state.table.seat_of(missing).out_since == table.now
 
 
 def test_downtime_gives_the_one_to_answer_the_time_again() -> None:

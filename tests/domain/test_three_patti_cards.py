@@ -110,6 +110,11 @@ class Knowledge:
         own = self.known.get(viewer.actor, set[str]()) if viewer.role is Role.PLAYER else set[str]()
         return self.public | own
 
+    def in_history(self, viewer: Viewer, over: bool) -> set[str]:
+        """An auditor may have the deck opened, once the hand is over."""
+        everything = viewer.role is Role.AUDITOR and over
+        return set().union(*self.hands.values()) if everything else self.of(viewer)
+
 
 class Watch:
     """Looks at all that is stored after every event, and with the eyes of some three viewers at what is shown."""
@@ -145,9 +150,8 @@ class Watch:
             over = hand_of(self.state) is None  # a closed table shows no hand any more
             assert seen == may_know or over or viewer.role is not Role.PLAYER, f"{viewer.actor} sees too little: {view}"
             assert '"sealed-' not in shown + view, "a sealed seed is shown"
-            if viewer.role is Role.PLAYER:
-                history = self.game.hands(self.state, viewer, self.table.memory.open)
-                assert over or set().union(*history.values()) == may_know
+            history = set[str]().union(*self.game.hands(self.state, viewer, self.table.memory.open).values())
+            assert over or history == self.knowledge.in_history(viewer, GAME.round(self.state) is None)
 
     def check(self, text: str, may_know: set[str], where: str) -> set[str]:
         named = set(CARD.findall(text))
