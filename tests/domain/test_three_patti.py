@@ -96,6 +96,11 @@ def test_of_equal_hands_at_a_short_show_the_one_who_asked_loses() -> None:
     table.does("ann", commands.ShortShow())
     [winner] = (each for each in settled(table).results if each.won)
     assert (settled(table).why, winner.player) == (rules.EndedBy.SHORT_SHOW, rival)
+    story, end = of_round(table), settled(table)
+    assert all(holding(story).values())
+    won = {"ann": end.pot}
+    swapped = tuple(replace(each, won=won.get(each.player, 0)) for each in end.results)
+    assert not all(holding(forged(story, events.RoundSettled, results=swapped)).values())
 
 
 def worth(cards: fairness.Deck, player: Any) -> int:
@@ -283,7 +288,9 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: Table) -> None:
     other = next(card for card in DECK if card not in (*one.cards, *two.cards))
     salted = replace(one.openings[0], salt="00" * 16)
     swapped = tuple(replace(each, won=end.pot - each.won if each.cards else 0) for each in end.results)
+    raked = tuple(replace(each, won=max(0, each.won - 1)) for each in end.results)
     for altered in (
+        forged(story, events.RoundSettled, rake=1, results=raked),
         forged(story, events.RoundOpened, root="00" * 32),
         forged(story, events.RoundOpened, dealt=(opened.dealt[0],) * 3),
         forged(story, events.HandsShown, hands=(replace(one, cards=(other, *one.cards[1:])), two)),
