@@ -57,10 +57,6 @@ DECK = tuple(Card)
 _TEXTS = frozenset(card.value for card in DECK)
 
 
-def is_card(text: str) -> bool:
-    return text in _TEXTS
-
-
 def parse(text: str) -> tuple[Card, ...]:
     """The cards of "As Kd 2c", in that order; a ValueError names the first word that is no card."""
     words = text.split()

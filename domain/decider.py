@@ -29,6 +29,7 @@ class Rule(StrEnum):
     UnknownTable = "UnknownTable"
     TableExists = "TableExists"
     AlreadyDecided = "AlreadyDecided"
+    Fenced = "Fenced"
 
 
 class Stream(Struct, frozen=True):
@@ -143,13 +144,12 @@ class Decider:
         assert stream == HOUSE, stream
         return self._commit(_Trial(self).house(submission.command))
 
-    def refuse(self, submission: Submission, rejected: Rejected) -> Decided:
-        """Put a refused money command on record: what was asked, the rule, the facts."""
-        player = submission.stream.removeprefix(WALLET) if submission.stream.startswith(WALLET) else submission.actor
+    def refuse(self, submission: Submission, rejected: Rejected, received: Micros) -> Decided:
+        """Put a refused money command on record: what was asked and when, the rule, the facts."""
         event = refused.CommandRefused(
-            submission.stream, submission.text, str(rejected.rule), dict(rejected.facts), self.now
+            submission.stream, submission.text, str(rejected.rule), dict(rejected.facts), received
         )
-        return self._commit(_Trial(self).record(REFUSED + player, "refused", refused.INITIAL, event, None))
+        return self._commit(_Trial(self).record(record_of(submission), "refused", refused.INITIAL, event, None))
 
     def stream(self, name: str) -> Stream:
         try:
@@ -294,6 +294,12 @@ class _Trial:
         conserved = cash == stakes == total == tables + self._held == 0
         if not conserved:
             raise AssertionError(f"money made or lost: cash {cash}, stakes {stakes}, sum {total}, tables {tables}")
+
+
+def record_of(submission: Submission) -> str:
+    """The stream that keeps the refusals of this player: whose wallet it is, else who sent it."""
+    stream = submission.stream
+    return REFUSED + (stream.removeprefix(WALLET) if stream.startswith(WALLET) else submission.actor)
 
 
 def table_of(round_id: str) -> str:

@@ -7,7 +7,10 @@ from domain.game import Micros
 
 
 class CommandRefused(Struct, frozen=True, tag="refused.CommandRefused"):
-    """What was asked (the command as sent), of which stream, and the rule and facts of the refusal."""
+    """What was asked (the command as sent), of which stream, and the rule and facts of the refusal.
+
+    `received` is when it came, by the clock of the process that took it in; it was decided at the event's own `at`.
+    """
 
     stream: str
     asked: str

@@ -42,6 +42,10 @@ _states: dict[str, msgspec.json.Decoder[Any]] = {
 _config: Callable[[Any], Any] = operator.attrgetter("__struct_config__")
 
 
+class NewerEvent(Exception):
+    """An event was written by a newer version of this program than this one."""
+
+
 def encode(value: Any) -> str:
     """JSON text of an event, a state, an outcome."""
     return _encoder.encode(value).decode()
@@ -57,11 +61,17 @@ def schema_of(type_name: str) -> int:
 
 
 def decode_event(type_name: str, schema: int, data: str) -> Any:
-    """The event, lifted from an older schema where needed. Raises ValidationError on what is no event of ours."""
-    if schema == SCHEMAS.get(type_name, 1):
+    """The event, lifted from an older schema where needed.
+
+    Raises ValidationError on what is no event of ours, and NewerEvent.
+    """
+    now = SCHEMAS.get(type_name, 1)
+    if schema == now:
         return _events.decode(data)
+    if schema > now:
+        raise NewerEvent(f"{type_name} has schema {schema}, and this program knows {now}: run a newer one")
     fields = msgspec.json.decode(data, type=dict[str, Any])
-    for old in range(schema, schema_of(type_name)):
+    for old in range(schema, now):
         fields = UPCASTERS[type_name, old](fields)
     return _events.decode(_encoder.encode(fields))
 

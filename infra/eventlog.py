@@ -7,6 +7,7 @@ flush. Positions are dense, so whoever reads may insist that the next is exactly
 import hashlib
 import struct
 from collections.abc import AsyncIterator
+from functools import lru_cache
 from typing import Any
 
 import asyncpg
@@ -19,7 +20,7 @@ from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
-DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 
 _LENGTH = struct.Struct(">BI")
@@ -63,8 +64,7 @@ class LogTorn(Exception):
 
 def genesis(operator: str, epoch: int) -> bytes:
     """What the first event of a log links to."""
-    parts = (*_field("croupier-log-1"), *_field(operator), epoch.to_bytes(8, "big"))
-    return hashlib.sha256(b"".join(parts)).digest()
+    return hashlib.sha256(_field("croupier-log-1") + _field(operator) + epoch.to_bytes(8, "big")).digest()
 
 
 def link(before: bytes, row: EventRow) -> bytes:
@@ -74,17 +74,30 @@ def link(before: bytes, row: EventRow) -> bytes:
     big-endian each; then stream, type, round, command, actor, role and data, each as byte 0 for null, or byte 1, the
     length of its UTF-8 in 4 bytes big-endian, and the UTF-8 itself. `at` is microseconds since 1970 UTC.
     """
-    parts = [b"\x01", before, _NUMBERS.pack(row.position, row.version, row.schema, row.at)]
-    for text in (row.stream, row.type, row.round, row.command, row.actor, row.role, row.data):
-        parts += _field(text)
-    return hashlib.sha256(b"".join(parts)).digest()
+    form = (
+        b"\x01",
+        before,
+        _NUMBERS.pack(row.position, row.version, row.schema, row.at),
+        _field(row.stream),
+        _field_of_few(row.type),
+        _field_of_few(row.round),
+        _field(row.command),
+        _field(row.actor),
+        _field_of_few(row.role),
+        _field(row.data),
+    )
+    return hashlib.sha256(b"".join(form)).digest()
 
 
-def _field(text: str | None) -> tuple[bytes, bytes]:
+def _field(text: str | None) -> bytes:
     if text is None:
-        return b"\x00", b""
+        return b"\x00"
     encoded = text.encode()
-    return _LENGTH.pack(1, len(encoded)), encoded
+    return _LENGTH.pack(1, len(encoded)) + encoded
+
+
+_field_of_few = lru_cache(1_024)(_field)
+"""For what takes few values at a time: every event is hashed when it is written and whenever it is read."""
 
 
 def row_of(record: asyncpg.Record) -> EventRow:
@@ -94,6 +107,10 @@ def row_of(record: asyncpg.Record) -> EventRow:
 async def tip(pool: Pool, operator: str) -> Tip | None:
     record = await pool.fetchrow(SQL["tip"], operator)
     return Tip(*record) if record else None
+
+
+async def tips(pool: Pool) -> dict[str, Tip]:
+    return {operator: Tip(*tip) for operator, *tip in await pool.fetch(SQL["tips"])}
 
 
 async def operators(pool: Pool) -> list[str]:

@@ -4,7 +4,7 @@ Redis is a fast path, never the truth: whoever reads here checks that positions 
 and reads the log itself where they do not. Only the relay writes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -88,6 +88,19 @@ async def last_position(client: Redis, stream: str) -> int:
         return 0
     info: dict[Any, Any] = await client.xinfo_stream(stream)
     return _position(info.get("last-generated-id", info.get(b"last-generated-id")))
+
+
+async def answers(client: Redis) -> bool:
+    """True, or what a Redis that is away raises."""
+    ping: Awaitable[bool] = client.ping()  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
+    return await ping
+
+
+async def epochs(client: Redis, operator: str) -> list[int]:
+    """The epochs of which Redis has a stream."""
+    pattern = f"croupier:{operator}:*:events"
+    found = cast("AsyncIterator[bytes]", client.scan_iter(match=pattern, count=1_000))  # pyright: ignore[reportUnknownMemberType]
+    return sorted([int(name.split(b":")[2]) async for name in found])
 
 
 async def last_entry(client: Redis, stream: str) -> Entry | None:

@@ -15,6 +15,7 @@ from infra.sql import HERE
 
 SERVICE_ROLE = "croupier_service"
 LOGIN = "croupier"
+OLDEST = 15
 _Y2K = 946_684_800_000_000
 _MIGRATING = 0x0C0001
 
@@ -44,13 +45,18 @@ async def connect(dsn: str, *, name: str, cached: int = 100, **settings: str) ->
     return connection
 
 
-async def pool(dsn: str, *, name: str, size: int = 4) -> Pool:
+async def _keep(_: object) -> None:
+    """Nothing here sets anything in a session, so a connection goes back as it is, without a round trip."""
+
+
+async def pool(dsn: str, *, name: str, size: int = 8) -> Pool:
     """Connections for reading. A read that takes over 30 s is ended: an old snapshot slows every flush of the log."""
     made = await asyncpg.create_pool(
         dsn,
         min_size=0,
         max_size=size,
         init=prepare_types,
+        reset=_keep,
         server_settings={"application_name": f"croupier {name}", "statement_timeout": "30s"},
     )
     assert made is not None
@@ -69,9 +75,11 @@ async def connected(dsn: str, *, name: str) -> AsyncGenerator[Connection]:
 async def migrate(dsn: str) -> list[str]:
     """Bring the schema up to date as its owner; returns the names of what was applied now.
 
-    Safe to run from several processes at once. Raises RuntimeError when a file that was applied has been changed.
+    Safe to run from several processes at once. Raises RuntimeError when a file that was applied has been changed, or
+    the database is not one that we know.
     """
     async with connected(dsn, name="migrate") as connection, connection.transaction():
+        await _check(connection)
         await connection.execute("select pg_advisory_xact_lock($1)", _MIGRATING)
         await connection.execute("create table if not exists migrations (name text primary key, digest text not null)")
         rows = await connection.fetch("select name, digest from migrations")
@@ -88,6 +96,18 @@ async def migrate(dsn: str) -> list[str]:
                 raise RuntimeError(f"{path.name} was applied and then changed; write a new migration instead")
         await connection.execute(f"grant select on migrations to {SERVICE_ROLE}")
         return fresh
+
+
+async def _check(connection: Connection) -> None:
+    """The log is hashed as UTF-8, and its queries are tried on these versions. A newer one may do."""
+    encoding = await connection.fetchval("show server_encoding")
+    if encoding != "UTF8":
+        raise RuntimeError(
+            f"the database's encoding is {encoding}: make one with `create database ... encoding 'UTF8'`"
+        )
+    if connection.get_server_version().major < OLDEST:
+        told = await connection.fetchval("show server_version")
+        raise RuntimeError(f"this is Postgres {told}: version {OLDEST} or newer is needed")
 
 
 async def make_service_login(dsn: str) -> str:

@@ -32,10 +32,6 @@ class Vault:
     def __repr__(self) -> str:
         return f"Vault({len(self._keys)} keys)"
 
-    @property
-    def is_open(self) -> bool:
-        return self._current is not None
-
     def seal(self, operator: str, round_id: str) -> SealedSeed:
         """32 fresh bytes from the system's generator, sealed for this round."""
         if self._current is None:

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import socket
 
 import click
 
@@ -30,10 +31,22 @@ VERBS = {
         "restore": ("restore", "Take up service again after the database was restored."),
         "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns."),
         "rounds": ("rounds", "Play the written rounds again and show where they tell something else now."),
+        "faults": ("faults", "Kill, freeze and set back processes and servers, and prove that nothing came of it."),
         "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay."),
     },
 }
 _LISTED = {verb: entry for verbs in VERBS.values() for verb, entry in verbs.items()}
+
+_REMEDY = "Is it running, is CROUPIER_POSTGRES right, and did `croupier migrate` run? (`croupier up` does all of it.)"
+_BESIDE_UP = "The settings of a running `croupier up` are in its data/env:  (. data/env; ./croupier reconcile)"
+
+
+def _is_the_databases(fault: Exception) -> bool:
+    """Whatever verb it was: a server that is away or not migrated is no bug of ours, and no traceback helps."""
+    import asyncpg  # noqa: PLC0415 - help and start stay fast
+
+    away = (ConnectionError, FileNotFoundError, socket.gaierror, asyncpg.PostgresError, asyncpg.InterfaceError)
+    return isinstance(fault, away) and not isinstance(fault, BrokenPipeError)  # that is `| head`, and has all it wants
 
 
 class Croupier(click.Group):
@@ -44,6 +57,28 @@ class Croupier(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         return importlib.import_module(f"ops.{_LISTED[cmd_name][0]}").command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Click's own looks for likely names among the commands that it holds itself, and here it holds none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as unknown:
+            raise click.NoSuchCommand(unknown.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+
+    def invoke(self, ctx: click.Context) -> object:
+        from infra.settings import SettingsError  # noqa: PLC0415 - help and start stay fast
+
+        try:
+            return super().invoke(ctx)
+        except SettingsError as missing:
+            raise click.ClickException(f"{missing}\n{_BESIDE_UP}") from None
+        except Exception as fault:
+            if _is_the_databases(fault):
+                said = str(fault) or type(fault).__name__
+                raise click.ClickException(f"the database cannot be used: {said}\n{_REMEDY}") from None
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         present = self.list_commands(ctx)

@@ -5,11 +5,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from statistics import median
-from typing import Any
 
 import asyncpg
 
-from infra import eventlog, postgres
+from infra import postgres
 from ops import bench_cpu as cpu
 from ops.bench_house import OPERATOR, House
 from services import checkpoints, replay
@@ -48,16 +47,10 @@ async def projection_rate(house: House, projection: Projection) -> float:
 
 async def replay_rate(house: House) -> float:
     """Events a second read from the log, decoded and folded."""
-    states: dict[str, Any] = {}
-    deciders: dict[str, str] = {}
-    position = 0
+    pages = replay.Fold().pages(house.services.pool, OPERATOR)
 
     async def once() -> int:
-        nonlocal position
-        rows = await eventlog.after(house.services.pool, OPERATOR, position)
-        replay.fold(rows, states, deciders)
-        position += len(rows)
-        return len(rows)
+        return await anext(pages, 0)
 
     return await _rate(once)
 

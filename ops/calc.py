@@ -14,7 +14,6 @@ from msgspec import Meta, Struct
 from domain.cards import Card, show
 from domain.game import Resulted
 from domain.games import teen_patti_2020
-from domain.games.teen_patti_2020 import pays
 from domain.hands import five_card, three_card
 from domain.money import AMOUNT_MAX, Bet, Wager
 from ops import calc_bets
@@ -52,11 +51,11 @@ class DealRuling(Struct):
 class Round(Struct):
     player_a: Hand
     player_b: Hand
-    stakes: dict[pays.Spot, Amount]
+    stakes: dict[teen_patti_2020.Spot, Amount]
 
 
 class RoundRuling(Struct):
-    winner: pays.Winner
+    winner: teen_patti_2020.Winner
     category_a: three_card.Category
     category_b: three_card.Category
     bonus: five_card.BonusCategory
@@ -131,9 +130,11 @@ def best_five(deal: Deal) -> DealRuling:
 
 def settled(deal: Round) -> RoundRuling:
     as_dealt = chain.from_iterable(zip(deal.player_a, deal.player_b, strict=True))
-    shown = pays.showdown(cards(as_dealt))
+    shown = teen_patti_2020.showdown(cards(as_dealt))
     bet = Bet("", "", tuple(Wager(spot, amount) for spot, amount in deal.stakes.items()))
-    payouts = teen_patti_2020.GAME.returns(Resulted("", pays.Result(shown, pays.PayTable())), (bet,))
+    payouts = teen_patti_2020.GAME.returns(
+        Resulted("", teen_patti_2020.Result(shown, teen_patti_2020.PayTable())), (bet,)
+    )
     returned = {payout.spot: payout.returned for payout in payouts}
     return RoundRuling(shown.winner, shown.category_a, shown.category_b, shown.bonus, returned)
 

@@ -30,7 +30,7 @@ def command(url: str | None, key: str | None) -> None:
     teller = Teller()
     try:
         if url and key:
-            asyncio.run(_play(url, key, teller))
+            asyncio.run(_play_at(url, key, teller))
         else:
             _play_in_private(teller)
     except (EmbeddedError, SettingsError, Problem, httpx.HTTPError, TimeoutError) as fault:
@@ -42,6 +42,16 @@ def command(url: str | None, key: str | None) -> None:
     if teller.failed:
         raise click.ClickException(f"{len(teller.failed)} checks FAILED: {'; '.join(teller.failed)}")
     click.secho(f"\nAll {teller.held} checks hold.", fg="green", bold=True)
+
+
+async def _play_at(url: str, key: str, teller: Teller) -> None:
+    try:
+        await _play(url, key, teller)
+    except (httpx.ConnectError, httpx.UnsupportedProtocol) as fault:
+        raise click.ClickException(
+            f"the demo could not be played to its end: no service answers at {url}: {fault}; "
+            "give the address that `croupier up` tells, as http://127.0.0.1:8080"
+        ) from fault
 
 
 async def _play(url: str, key: str, teller: Teller) -> None:

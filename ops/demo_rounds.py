@@ -259,9 +259,8 @@ class Story:
 
     def _payouts(self, event: dict[str, Any], before: int) -> None:
         for each in event["payouts"]:
-            self.tell.say(
-                f"    {each['spot']:<15} {money(each['staked'])} at {each['odds']}: {money(each['returned'])}"
-            )
+            won = each["odds"] if each["odds"] == "lost" else f"{money(each['returned'])} at {each['odds']}"
+            self.tell.say(f"    {each['spot']:<15} {money(each['staked']):>6}  {won}")
         returned = sum(each["returned"] for each in event["payouts"])
         whole = event["returned"] == returned and event["after"] == before + returned
         self.tell.check(f"to Ann go {money(returned)}; she has {money(event['after'])}", whole)

@@ -20,8 +20,9 @@ from domain.games import GAMES
 from domain.wallet.state import Wallet
 from domain.wallet.views import view
 from infra import codec, eventlog, postgres
-from infra.settings import Settings, SettingsError
+from infra.settings import Settings
 from infra.vault import Vault
+from ops.whose import known_operators
 from services.api.rulebook import meaning
 from services.batch import Accepted, Refused
 from services.executor import Busy, Executor, NewerSchema, Unavailable, UnknownOperator
@@ -115,20 +116,15 @@ async def opened(operator: str) -> AsyncGenerator[Desk]:
 
 
 def at_desk(operator: str, work: Callable[[Desk], Awaitable[None]], *, new: bool = False) -> None:
-    """Do some work at an operator's desk; every failure becomes one clear line and exit code 1."""
+    """Do some work at an operator's desk; every refusal becomes one clear line and exit code 1."""
 
     async def do() -> None:
         async with opened(operator) as desk:
-            if not new and await eventlog.tip(desk.pool, operator) is None:
-                known = ", ".join(await eventlog.operators(desk.pool)) or "none yet: `croupier operator add NAME`"
-                raise click.ClickException(f"there is no operator {operator!r}; there is {known}")
+            if not new:
+                await known_operators(desk.pool, operator)
             await work(desk)
 
     try:
         asyncio.run(do())
-    except SettingsError as missing:
-        raise click.ClickException(str(missing)) from None
     except (Busy, Unavailable, UnknownOperator, NewerSchema) as problem:
         raise click.ClickException(f"the log cannot be written now: {type(problem).__name__} {problem}") from None
-    except eventlog.DATABASE_ERRORS as problem:
-        raise click.ClickException(f"the database cannot be used: {type(problem).__name__}: {problem}") from None

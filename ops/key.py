@@ -16,12 +16,15 @@ def command() -> None:
     pass
 
 
-@command.command("mint")
+@command.command("mint", epilog=f"The roles: {', '.join(STAFF)}.")
 @click.argument("operator", type=ID)
-@click.argument("role", type=ROLE)
+@click.argument("role", metavar="ROLE", type=ROLE)
 @click.option("--label", default="", help="What the key is for.")
 def mint(operator: str, role: str, label: str) -> None:
-    """Mint an API key of a ROLE for an OPERATOR, and print it, this once."""
+    """Mint an API key of an OPERATOR.
+
+    It is printed this once.
+    """
 
     async def work(desk: Desk) -> None:
         await _mint(desk, Role(role), label)
@@ -46,7 +49,10 @@ def revoke(operator: str, key: str) -> None:
 @click.argument("operator", type=ID)
 @click.argument("key")
 def rotate(operator: str, key: str) -> None:
-    """Mint a key of the same role and label as KEY, print it, and revoke KEY."""
+    """Mint a key in the place of KEY, and revoke KEY.
+
+    It is of the same role and label, and is printed this once.
+    """
 
     async def work(desk: Desk) -> None:
         old = (await desk.house()).key(key)

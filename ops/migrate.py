@@ -15,7 +15,10 @@ def command(dsn: str | None) -> None:
     target = dsn or os.environ.get("CROUPIER_POSTGRES")
     if not target:
         raise click.ClickException("CROUPIER_POSTGRES is not set: give postgresql://owner:password@host/database")
-    asyncio.run(_migrate(target))
+    try:
+        asyncio.run(_migrate(target))
+    except RuntimeError as unfit:
+        raise click.ClickException(str(unfit)) from None
 
 
 async def _migrate(dsn: str) -> None:

@@ -5,8 +5,9 @@ import time
 
 import click
 
-from infra import eventlog, postgres
-from infra.settings import Settings, SettingsError
+from infra import postgres
+from infra.settings import Settings
+from ops.whose import known_operators
 from services.projections import PROJECTIONS, Projection
 from services.rebuild import RebuildRuns, rebuild
 
@@ -18,19 +19,15 @@ NAMES = {projection.name: projection for projection in PROJECTIONS}
 @click.option("--operator", help="Only this operator's; default: all operators'.")
 def command(name: str, operator: str | None) -> None:
     try:
-        settings = Settings.from_environment()
-        asyncio.run(_rebuild(settings, NAMES[name], operator))
-    except (SettingsError, RebuildRuns) as problem:
+        asyncio.run(_rebuild(Settings.from_environment(), NAMES[name], operator))
+    except RebuildRuns as problem:
         raise click.ClickException(str(problem)) from None
 
 
 async def _rebuild(settings: Settings, projection: Projection, operator: str | None) -> None:
     pool = await postgres.pool(settings.postgres, name="rebuild")
     try:
-        known = await eventlog.operators(pool)
-        if operator is not None and operator not in known:
-            raise click.ClickException(f"there is no operator {operator!r}")
-        for each in [operator] if operator else known:
+        for each in await known_operators(pool, operator):
             begun = time.monotonic()
             position = await rebuild(pool, each, projection, _Told(each))
             seconds = time.monotonic() - begun

@@ -5,8 +5,9 @@ import sys
 
 import click
 
-from infra import eventlog, postgres
-from infra.settings import Settings, SettingsError
+from infra import postgres
+from infra.settings import Settings
+from ops.whose import known_operators
 from services.reconcile import reconcile
 
 
@@ -15,11 +16,7 @@ from services.reconcile import reconcile
 )
 @click.option("--operator", help="Only this operator's log; default: all.")
 def command(operator: str | None) -> None:
-    try:
-        settings = Settings.from_environment()
-    except SettingsError as missing:
-        raise click.ClickException(str(missing)) from None
-    if not asyncio.run(_agrees(settings.postgres, operator)):
+    if not asyncio.run(_agrees(Settings.from_environment().postgres, operator)):
         sys.exit(1)
 
 
@@ -27,7 +24,7 @@ async def _agrees(dsn: str, operator: str | None) -> bool:
     pool = await postgres.pool(dsn, name="reconcile")
     try:
         differences = 0
-        for each in [operator] if operator else await eventlog.operators(pool):
+        for each in await known_operators(pool, operator):
             done = await reconcile(pool, each, click.echo)
             differences += done.differences
             compared = ", ".join(f"{count} {what}" for what, count in done.compared.items())

@@ -2,13 +2,15 @@
 
 import asyncio
 import sys
+from typing import Any
 
 import click
 import msgspec
 
 from domain.game import Role, Viewer
-from infra import eventlog, postgres
-from infra.settings import Settings, SettingsError
+from infra import postgres
+from infra.settings import Settings
+from ops.whose import known_operators
 from services.notation import Notation
 from services.replay import STEPS_MAX, Replay, Step, replay
 
@@ -21,11 +23,7 @@ AUDITOR = Viewer("replay", Role.AUDITOR)
 @click.option("--step", type=click.IntRange(min=1), help="Only this step, with the table as everybody saw it then.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, as GET /v1/rounds/{round}/replay gives it.")
 def command(round_id: str, operator: str | None, step: int | None, *, as_json: bool) -> None:
-    try:
-        settings = Settings.from_environment()
-    except SettingsError as missing:
-        raise click.ClickException(str(missing)) from None
-    played = asyncio.run(_replay(settings.postgres, round_id, operator, step))
+    played = asyncio.run(_replay(Settings.from_environment().postgres, round_id, operator, step))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(played)).decode())
     elif step is not None:
@@ -40,7 +38,7 @@ async def _replay(dsn: str, round_id: str, operator: str | None, step: int | Non
     pool = await postgres.pool(dsn, name="replay")
     after, limit = (0, STEPS_MAX) if step is None else (step - 1, 1)
     try:
-        operators = [operator] if operator else await eventlog.operators(pool)
+        operators = await known_operators(pool, operator)
         played = [await replay(pool, each, round_id, AUDITOR, after=after, limit=limit) for each in operators]
     finally:
         await pool.close()
@@ -76,12 +74,20 @@ def _tell_proofs(played: Replay) -> None:
     click.echo(
         f"{totals.bettors} bettors, {totals.staked} staked, {totals.returned} returned, {totals.open} still open"
     )
-    if played.fairness is not None:
-        click.echo(msgspec.json.format(msgspec.json.encode(played.fairness)).decode())
     for proof in played.proofs:
-        verdict = click.style("holds", fg="green") if proof.holds else click.style("FAILS", fg="red")
         failed = f": {', '.join(proof.failed)}" if proof.failed else ""
-        click.echo(f"{verdict}  {proof.what} ({proof.tried}){failed}")
+        _tell_verdict(f"{proof.what} ({proof.tried}){failed}", proof.holds)
+    for check in played.checks:
+        _tell_verdict(check.what, check.holds)
+    told: dict[str, Any] = msgspec.to_builtins(played.fairness) or {}
+    for name, value in told.items():
+        if name not in ("round", "checks"):
+            text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            click.echo(f"{name.replace('_', ' '):>14}  {text}")
+
+
+def _tell_verdict(what: str, holds: bool) -> None:
+    click.echo(f"{click.style('holds', fg='green') if holds else click.style('FAILS', fg='red')}  {what}")
 
 
 def _tell_step(played: Replay, number: int) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import click
 
 from infra import eventlog, logging
-from infra.settings import Settings, SettingsError
+from infra.settings import Settings
 from services import epochs
 from services.wiring import opened
 
@@ -16,10 +16,7 @@ from services.wiring import opened
 )
 @click.option("--reason", default="restored from a backup", show_default=True, help="Recorded in the log.")
 def command(reason: str) -> None:
-    try:
-        settings = Settings.from_environment()
-    except SettingsError as missing:
-        raise click.ClickException(str(missing)) from None
+    settings = Settings.from_environment()
     if not settings.vault_keys:
         raise click.ClickException("CROUPIER_VAULT_KEYS is not set: disclosing seeds needs the keys that sealed them")
     logging.configure(settings, "restore")

@@ -15,11 +15,12 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn, Self
+from urllib.parse import unquote
 
 import asyncpg
 import httpx
 
-from infra import postgres
+from infra import fanout, postgres
 from infra.embedded import EmbeddedError, PrivatePostgres, PrivateRedis, child, folders
 from infra.settings import Settings
 from ops import data_folder
@@ -137,7 +138,7 @@ class Stack:
 
     def start(self, say: Say = lambda line: None) -> Self:
         """All up and answering, or nothing left behind. Raises EmbeddedError with what to do."""
-        check_port(self.host, self.port)
+        self._check_port()
         try:
             self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = folders.claim(self.data, "croupier")
@@ -149,6 +150,7 @@ class Stack:
             secrets = data_folder.secrets_in(self.data)
             self._start_servers(say)
             service = asyncio.run(self._migrated(say))
+            asyncio.run(self._look_for_redis(say))
             variables = {
                 **secrets.environment,
                 "CROUPIER_POSTGRES": service,
@@ -214,8 +216,21 @@ class Stack:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _check_port(self) -> None:
+        try:
+            check_port(self.host, self.port)
+        except EmbeddedError:
+            if self.data.is_dir():
+                os.close(folders.claim(self.data, "croupier"))  # where the one before us still runs, that is the news
+            raise
+
+    def _given(self, variable: str) -> str:
+        """A server that the environment names, unless it is our own: the shell may have read data/env."""
+        url = os.environ.get(variable, "")
+        return "" if str(folders.socket_folder(self.data)) in unquote(url) else url
+
     def _start_servers(self, say: Say) -> None:
-        self.postgres, self.redis = os.environ.get("CROUPIER_POSTGRES", ""), os.environ.get("CROUPIER_REDIS", "")
+        self.postgres, self.redis = self._given("CROUPIER_POSTGRES"), self._given("CROUPIER_REDIS")
         if not self.postgres:
             first = "" if (self.data / "postgres").exists() else ", for the first time: a few seconds"
             say(f"starting a private Postgres in {self.data / 'postgres'}{first}")
@@ -230,7 +245,7 @@ class Stack:
 
     async def _migrated(self, say: Say) -> str:
         """The schema brought up to date; returns the DSN that our processes are to use."""
-        given = os.environ.get("CROUPIER_POSTGRES")
+        given = self._given("CROUPIER_POSTGRES")
         owner = os.environ.get("CROUPIER_POSTGRES_OWNER") if given else None
         try:
             for name in await postgres.migrate(owner or self.postgres):
@@ -238,6 +253,16 @@ class Stack:
             return given or await postgres.make_service_login(self.postgres)
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, RuntimeError) as fault:
             raise EmbeddedError(f"the database cannot be brought up to date: {fault}; {_REMEDY}") from fault
+
+    async def _look_for_redis(self, say: Say) -> None:
+        """All goes on without it, so that nobody might notice a wrong address."""
+        streams = fanout.connect(self.redis)
+        try:
+            await streams.ping()  # pyright: ignore[reportUnknownMemberType, reportGeneralTypeIssues]
+        except fanout.SILENT_ERRORS as fault:
+            say(f"CROUPIER_REDIS does not answer: {fault or type(fault).__name__}; without it all goes on, more slowly")
+        finally:
+            await streams.aclose()
 
     def _await_api(self, say: Say) -> None:
         begun = told = time.monotonic()
@@ -283,7 +308,9 @@ def check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as fault:
-            raise EmbeddedError(f"port {port} of {host} cannot be had ({fault.strerror}); choose another") from None
+            raise EmbeddedError(
+                f"port {port} of {host} cannot be had ({fault.strerror}); choose another (0: any free one)"
+            ) from None
 
 
 def _tail(file: Path | None) -> str:

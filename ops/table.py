@@ -18,13 +18,16 @@ def command() -> None:
     pass
 
 
-@command.command("open")
+@command.command("open", epilog=f"The games: {', '.join(GAMES)}.")
 @click.argument("operator", type=ID)
 @click.argument("table", type=ID)
-@click.argument("game", type=click.Choice(list(GAMES)))
+@click.argument("game", metavar="GAME", type=click.Choice(list(GAMES)))
 @click.option("--config", required=True, help="The table's configuration as JSON, or @FILE. Needed: the currency.")
 def open_table(operator: str, table: str, game: str, config: str) -> None:
-    """Open a TABLE of a GAME: `--config '{"currency":"EUR"}'` and the game's defaults for all else."""
+    """Open a TABLE of a GAME.
+
+    With `--config '{"currency":"EUR"}'` all else is by the game's defaults; `croupier table show` tells all of it.
+    """
     opening = _opening(game, config)
 
     async def work(desk: Desk) -> None:
@@ -62,7 +65,10 @@ def drain(operator: str, table: str) -> None:
 @click.argument("operator", type=ID)
 @click.argument("table", type=ID)
 def close(operator: str, table: str) -> None:
-    """Close a TABLE: at once between rounds, else after the round that is on."""
+    """Close a TABLE.
+
+    Between rounds that is at once, else after the round that is on.
+    """
     _tell(operator, table, "CloseTable", "closes")
 
 
@@ -98,7 +104,10 @@ def list_all(operator: str) -> None:
 @click.argument("operator", type=ID)
 @click.argument("table", type=ID)
 def show_table(operator: str, table: str) -> None:
-    """A TABLE as its operator sees it, with its limits, pay table and exact returns, as JSON."""
+    """A TABLE with its limits and pay table, as JSON.
+
+    It is shown as its operator sees it, with the exact return of each spot.
+    """
 
     async def work(desk: Desk) -> None:
         found = await desk.stream(TABLE + table)

@@ -7,18 +7,15 @@ import click
 import uvloop
 
 from infra import logging
-from infra.settings import Settings, SettingsError
+from infra.settings import Settings
 from services.worker import work
 
 
 @click.command(help="Run the relay, the projections, the timers and settlement. Any number of workers may run at once.")
 def command() -> None:
-    try:
-        settings = Settings.from_environment()
-        logging.configure(settings, "worker")
-        uvloop.run(_until_told(settings))
-    except SettingsError as missing:
-        raise click.ClickException(str(missing)) from None
+    settings = Settings.from_environment()
+    logging.configure(settings, "worker")
+    uvloop.run(_until_told(settings))
 
 
 async def _until_told(settings: Settings) -> None:

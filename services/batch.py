@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Stream, Submission
+from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission
 from domain.errors import Fact, Rejected
 from domain.game import Micros, Role, RoundTotals
 from domain.games import GAMES
@@ -51,9 +51,6 @@ class KeyReused(Struct, frozen=True):
 
 
 Answer = Accepted | Refused | KeyReused
-
-FENCED = Refused("Fenced", {})
-"""The answer to a command whose key was fenced before it came."""
 
 
 class StoredAccepted(Struct, frozen=True, tag="accepted"):
@@ -103,6 +100,10 @@ class MissingAnswer(Exception):
         self.name = (actor, key)
 
 
+class Unwritable(Exception):
+    """What a command gave cannot become rows: a bug, and this batch is spoilt, for it was decided already."""
+
+
 class NotYet(Exception):
     """The command needs the sums of a round that this very batch changes: it waits for the next batch."""
 
@@ -149,11 +150,14 @@ class Batch:
         """Decide one command. An `Earlier` answer is to be completed with its events; a `Rejected` by `refuse`.
 
         Raises what the decider raises: Missing, MissingTotals, MissingAnswer or NotYet mean load and decide again (or
-        later); anything else is this command's own failure and leaves the batch as it was.
+        later); Unwritable, that the batch is lost; anything else is this command's own failure and leaves the batch as
+        it was.
         """
         submission = entry.submission
         name = (submission.actor, submission.key)
         if submission.key:
+            if self._is_fenced(name):
+                return Rejected(Rule.Fenced)
             known = self._known(name, entry.fingerprint)
             if known is not None:
                 return known
@@ -168,25 +172,31 @@ class Batch:
         return self._accept(entry, decided)
 
     def refuse(self, entry: Entry, rejected: Rejected) -> Refused:
-        """Answer a refusal, and put it on record if it is a money command. Raises Missing for the record's stream."""
+        """Answer a refusal, and put it on record if it is a money command.
+
+        Raises Missing for the record's stream, and Unwritable.
+        """
         submission, answer = entry.submission, Refused(str(rejected.rule), rejected.facts)
         first = None
         if self._is_on_record(submission):
-            first = self._record(submission, self._decider.refuse(submission, rejected))[0].position
-        self._remember(entry, answer, StoredRefused(answer.rule, answer.facts), first, first)
+            first = self._record(submission, self._decider.refuse(submission, rejected, entry.received))[0].position
+        if not self._is_fenced((submission.actor, submission.key)):  # the fence stays what is remembered of the key
+            self._remember(entry, answer, StoredRefused(answer.rule, answer.facts), first, first)
         return answer
 
     def states_of(self, submission: Submission) -> Mapping[str, Any]:
         """What the sender may be shown a view of. Only a repetition can meet a stream that was not loaded."""
-        named = ((name, self.streams.get(name)) for name in streams_named(submission))
-        return {name: stream.state for name, stream in named if stream is not None}
+        names = (submission.stream, WALLET + submission.actor)
+        return {name: stream.state for name in names if (stream := self.streams.get(name)) is not None}
+
+    def _is_fenced(self, name: tuple[str, str]) -> bool:
+        earlier = self.earlier.get(name)
+        return earlier is not None and isinstance(earlier.outcome, StoredFence)
 
     def _known(self, name: tuple[str, str], fingerprint: bytes) -> Answer | Earlier | None:
         earlier = self.earlier.get(name)
         if earlier is None:
             return None
-        if isinstance(earlier.outcome, StoredFence):
-            return FENCED
         if earlier.fingerprint != fingerprint:
             return KeyReused()
         answer = self._answers.get(name)
@@ -204,7 +214,10 @@ class Batch:
         return answer
 
     def _record(self, submission: Submission, decided: Decided) -> tuple[Appended, ...]:
-        return tuple(self._append(submission, recorded) for recorded in decided.events)
+        try:
+            return tuple(self._append(submission, recorded) for recorded in decided.events)
+        except Exception as problem:
+            raise Unwritable(f"{type(problem).__name__}: {problem}") from problem
 
     def _append(self, submission: Submission, recorded: Recorded) -> Appended:
         event = recorded.event

@@ -16,6 +16,10 @@ _PATIENCE = (0.005, 0.01, 0.02)
 _PATIENCE_END = 0.03
 
 
+class NotInTheLog(Exception):
+    """Redis holds events that fit the checkpoint and are not in the log: it was restored, or they are forged."""
+
+
 class Checkpoint(Struct, frozen=True):
     """Every event up to `position` has taken effect on the rows of this generation, and none after it."""
 
@@ -48,12 +52,17 @@ def follows(at: Checkpoint, rows: Sequence[EventRow]) -> bool:
 async def apply(
     connection: Connection, operator: str, projection: Projection, at: Checkpoint, rows: Sequence[EventRow]
 ) -> Checkpoint | None:
-    """The rows after `at` take effect, in one transaction with the checkpoint; None if `at` is no longer true."""
+    """The rows after `at` take effect, in one transaction with the checkpoint; None if `at` is no longer true.
+
+    The last one's hash stands for all of them, since they are linked. Raises NotInTheLog.
+    """
     last = rows[-1]
     key = (operator, projection.name, at.generation)
     async with connection.transaction():
         moved = await connection.fetchrow(SQL["advance"], *key, at.position, last.position, last.hash, at.hash)
         if moved is None:
+            if await connection.fetchval(eventlog.SQL["hash_at"], operator, last.position) != last.hash:
+                raise NotInTheLog(f"{operator}: the log has no such event {last.position}")
             return None
         await projection.apply(connection, Place(operator, at.generation), rows)
     return Checkpoint(at.generation, last.position, last.hash)

@@ -1,9 +1,9 @@
 """Epochs: a restored or moved database must never meet an old Redis stream, nor deal a deck that players may know.
 
 A new epoch begins when the database is another than the one the log was last written in (its system identifier or
-timeline), when the relay finds that Redis is ahead of the log, or by `croupier restore`. The first step is one row:
-from then on the fan-out has another name. The rest may begin again after any crash: every table cancels what is open
-and drops its published seeds, then the house stream records the epoch, and only then do timers deal again.
+timeline), when Redis or a process has seen events that the log does not hold, or by `croupier restore`. The first step
+is one row: from then on the fan-out has another name. The rest may begin again after any crash: every table cancels
+what is open and drops its published seeds, then the house stream records the epoch, and only then do timers deal again.
 """
 
 from typing import Any
@@ -13,35 +13,68 @@ import structlog
 from domain import house
 from domain.decider import HOUSE, TABLE, Submission
 from domain.game import ResumeLog, Role
-from infra import codec, eventlog
-from infra.eventlog import SQL
+from infra import codec, eventlog, fanout
+from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from infra.sql import queries
 from services.executor import Executor
+from services.relay import LogRestored, Relay
 from services.settlement import PLATFORM
 
 PAGE = 500
+ANOTHER_DATABASE = "the database is another than before"
+REDIS_AHEAD = "Redis was ahead of the log"
+SEEN_BEFORE = "this process has seen events that the log does not hold"
 
 log: Any = structlog.get_logger()
 
 
-async def check_database(executor: Executor, pool: Pool, operator: str) -> None:
-    """Begin a new epoch if this is another database than before; finish one that was begun. Else nothing."""
+async def check_database(
+    executor: Executor, pool: Pool, operator: str, *, seen: Tip | None = None, redis: fanout.Redis | None = None
+) -> Tip:
+    """Begin a new epoch if the log is not the one it was, by whatever witness there is; finish one that was begun.
+
+    `seen` is the tip as this process saw it last. Returns the tip as it is now. Raises what Redis does when it is away.
+    """
     tip, system = await eventlog.tip(pool, operator), await pool.fetchval(SQL["system"])
     assert tip is not None
-    if tip.system != system:
-        await begin(pool, operator, system)
-    await resume(executor, pool, operator, "the database is another than before")
+    reason = ANOTHER_DATABASE
+    if tip.system == system:
+        reason = await _lost(pool, operator, tip, seen, redis)
+    if reason:
+        await begin(pool, operator, system, tip.epoch)
+    await resume(executor, pool, operator, reason or "a new epoch was begun")
+    now = await eventlog.tip(pool, operator)
+    assert now is not None
+    return now
 
 
-async def renew(executor: Executor, pool: Pool, operator: str, reason: str) -> None:
-    """Begin a new epoch in any case, because the log is known to have lost its tail."""
-    await begin(pool, operator, await pool.fetchval(SQL["system"]))
+async def _lost(pool: Pool, operator: str, tip: Tip, seen: Tip | None, redis: fanout.Redis | None) -> str:
+    """How we know that the log has lost events; empty if nobody knows of any."""
+    if seen is not None and seen.epoch >= tip.epoch and seen.position:
+        found = await pool.fetchval(SQL["hash_at"], operator, seen.position)
+        if found != seen.hash or seen.epoch > tip.epoch:
+            return SEEN_BEFORE
+    if redis is not None:
+        try:
+            await Relay(pool, redis, operator).look()
+        except LogRestored as restored:
+            return REDIS_AHEAD if restored.epoch == tip.epoch else ""
+    return ""
+
+
+async def renew(executor: Executor, pool: Pool, operator: str, reason: str, epoch: int | None = None) -> None:
+    """Begin a new epoch, because the log is known to have lost its tail; only after `epoch`, where it is given."""
+    tip = await eventlog.tip(pool, operator)
+    assert tip is not None
+    system = await pool.fetchval(SQL["system"])
+    await begin(pool, operator, system, tip.epoch if epoch is None else epoch)
     await resume(executor, pool, operator, reason)
 
 
-async def begin(pool: Pool, operator: str, system: str) -> None:
-    await pool.execute(queries("executor")["renew"], operator, system)
+async def begin(pool: Pool, operator: str, system: str, epoch: int) -> None:
+    """The epoch after this one; nothing if somebody else has begun it."""
+    await pool.execute(queries("executor")["renew"], operator, system, epoch)
 
 
 async def resume(executor: Executor, pool: Pool, operator: str, reason: str) -> None:

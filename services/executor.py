@@ -8,52 +8,27 @@ next flush starts as soon as the last one ended. A refusal or an exception touch
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 import asyncpg
-import msgspec
 import structlog
 
-from domain.decider import Missing, Stream, Submission
-from domain.errors import Rejected
-from domain.game import Micros, RoundTotals
-from infra import codec, eventlog, postgres
+from domain.decider import Submission
 from infra.columns import BadColumn
-from infra.sql import queries
 from infra.vault import Vault
-from services.batch import (
-    Accepted,
-    Answer,
-    Appended,
-    Batch,
-    Earlier,
-    Entry,
-    MissingAnswer,
-    MissingTotals,
-    NotYet,
-    Refused,
-    Stored,
-    StoredAccepted,
-    StoredRefused,
-    fresh,
-    streams_named,
-)
-from services.refold import fold_stream
+from services.batch import Answer, Entry, NotYet, Unwritable
+from services.writer import LOCK_TIMEOUT_MS, LOST, NewerSchema, UnknownOperator, Writer
 
-SQL = queries("executor")
-LOG_SQL = eventlog.SQL
 BATCH_MAX = 128
 QUEUE_MAX = 4_096
-LOCK_TIMEOUT_MS = 5_000
-IDLE_TIMEOUT_MS = 2_000
+PATIENCE_S = 10
+"""How long a caller waits for its command. Longer than the writer waits for the lock of the log."""
 
 CULPRITS = ("22", "23", "54")
 """SQLSTATE classes of a row that the database cannot take: one command's bug, found by splitting the batch."""
 
 log: Any = structlog.get_logger()
-_stored: msgspec.json.Decoder[Stored] = msgspec.json.Decoder(Stored)
 
 
 class Busy(Exception):
@@ -64,26 +39,9 @@ class Unavailable(Exception):
     """The log could not be reached or its answer was lost; ask by the key what became of the command."""
 
 
-class UnknownOperator(Exception):
-    """There is no log of this operator."""
+class TookTooLong(Unavailable):
+    """The command has waited for longer than anybody shall; it may still be decided."""
 
-
-class NewerSchema(Exception):
-    """A state was folded by a newer version of this program than this one: this process must not write."""
-
-
-LOST = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-    ConnectionError,
-    TimeoutError,
-    OSError,
-)
 
 _Waiting = tuple[Entry, "asyncio.Future[Answer]"]
 
@@ -113,7 +71,8 @@ class Executor:
             self.newer_schema = True
             raise
         except UnknownOperator:
-            self._lanes.pop(submission.operator, None)
+            if self._lanes.pop(submission.operator, None) is not None:
+                await lane.close()
             raise
 
     @property
@@ -134,23 +93,40 @@ class _Lane:
         self._dsn = dsn
         self._vault = vault
         self._wake = wake
-        self._session: _Session | None = None
+        self._writer: Writer | None = None
         self._flusher: asyncio.Task[None] | None = None
+        self._patience: deque[tuple[float, asyncio.Future[Answer]]] = deque()
+        self._watch: asyncio.TimerHandle | None = None
 
     def submit(self, entry: Entry) -> "asyncio.Future[Answer]":
         if len(self.queue) >= QUEUE_MAX:
             raise Busy
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
         self.queue.append((entry, future))
+        self._patience.append((loop.time() + PATIENCE_S, future))
+        if self._watch is None:
+            self._watch = loop.call_later(PATIENCE_S, self._end_patience)
         if self._flusher is None or self._flusher.done():
             self._flusher = asyncio.create_task(self._flush_all())
         return future
 
     async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
         if self._flusher is not None:
             await asyncio.wait([self._flusher], timeout=LOCK_TIMEOUT_MS / 1000)
-        if self._session is not None:
-            await self._session.close()
+        if self._writer is not None:
+            await self._writer.close()
+
+    def _end_patience(self) -> None:
+        """Tell whoever has waited too long. One timer for all of them: a timer for each would cost 10 us a command."""
+        loop = asyncio.get_running_loop()
+        while self._patience and (self._patience[0][1].done() or self._patience[0][0] <= loop.time()):
+            _, future = self._patience.popleft()
+            if not future.done():
+                future.set_exception(TookTooLong)
+        self._watch = loop.call_at(self._patience[0][0], self._end_patience) if self._patience else None
 
     async def _flush_all(self) -> None:
         while self.queue:
@@ -167,7 +143,8 @@ class _Lane:
                 await self._flush(waiting[half:])
                 return
             if _is_culprits(problem):
-                log.error("the database refused a row; this is a bug", operator=self.operator, problem=repr(problem))
+                said = "what a command gave cannot be written; this is a bug"
+                log.error(said, alarm=True, operator=self.operator, problem=repr(problem))
             answers = [problem] * len(waiting)
         later = [each for each, answer in zip(waiting, answers, strict=True) if isinstance(answer, NotYet)]
         self.queue.extendleft(reversed(later))
@@ -178,6 +155,8 @@ class _Lane:
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
+        while self._patience and self._patience[0][1].done():
+            self._patience.popleft()
 
     async def _write_with_retry(self, entries: list[Entry]) -> list[Answer | Exception]:
         """Write a batch; if the connection is lost, even at the commit, once more: `commands` tells what had landed,
@@ -186,186 +165,38 @@ class _Lane:
             return await self._write(entries)
         except LOST as problem:
             log.warning("writer connection lost, trying once more", operator=self.operator, problem=repr(problem))
+        except asyncpg.PostgresError as problem:
+            raise self._told(problem) from problem
         try:
             return await self._write(entries)
-        except LOST as problem:
-            raise Unavailable(str(problem)) from problem
+        except (asyncpg.PostgresError, *LOST) as problem:
+            raise self._told(problem) from problem
+
+    def _told(self, problem: Exception) -> Exception:
+        """What callers hear of a fault of the database: that it is away (full, locked, read-only, out of connections),
+        so that they send again, for a first attempt may have landed. A command's own fault stays its own."""
+        if _is_culprits(problem):
+            return problem
+        log.error("the log cannot be written", operator=self.operator, problem=repr(problem))
+        return Unavailable(str(problem))
 
     async def _write(self, entries: list[Entry]) -> list[Answer | Exception]:
-        session = self._session
-        if session is None or session.connection.is_closed():
-            session = self._session = await _Session.open(self._dsn)
+        writer = self._writer
+        if writer is None or writer.connection.is_closed():
+            writer = self._writer = await Writer.open(self._dsn)
         try:
-            answers = await session.write(self.operator, self._vault, entries)
+            answers = await writer.write(self.operator, self._vault, entries)
         except BaseException:
-            await session.abandon()
-            if session.connection.is_closed():
-                self._session = None
+            await writer.abandon()
+            if writer.connection.is_closed():
+                self._writer = None
             raise
         self._wake()
         return answers
 
 
-class _Session:
-    """A writer connection with all of its statements prepared before any transaction begins.
-
-    A process frozen in the middle of a prepare would hold the log with neither timeout to end it.
-    """
-
-    def __init__(self, connection: postgres.Connection, dsn: str) -> None:
-        self.connection = connection
-        self._dsn = dsn
-        self._prepared: dict[str, Any] = {}
-
-    @classmethod
-    async def open(cls, dsn: str) -> "_Session":
-        connection = await postgres.connect(
-            dsn,
-            name="executor",
-            cached=0,
-            idle_in_transaction_session_timeout=str(IDLE_TIMEOUT_MS),
-            lock_timeout=str(LOCK_TIMEOUT_MS),
-        )
-        session = cls(connection, dsn)
-        try:
-            await session._prepare()
-        except BaseException:
-            connection.terminate()
-            raise
-        return session
-
-    async def _prepare(self) -> None:
-        for page, names in ((SQL, ("lock", "load", "answers", "totals", "append")), (LOG_SQL, _READS)):
-            for name in names:
-                self._prepared[name] = await self.connection.prepare(page[name])
-        await self.connection.execute("select")  # a prepare leaves the session active until the next execute
-
-    async def close(self) -> None:
-        with suppress(*LOST):
-            await self.connection.close(timeout=1)
-
-    async def abandon(self) -> None:
-        """Roll back; a connection that cannot even do that is dropped."""
-        try:
-            await asyncio.wait_for(self.connection.execute("rollback"), 1)
-        except (*LOST, asyncpg.PostgresError):
-            self.connection.terminate()
-
-    async def _fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
-        return await self._prepared[name].fetch(*arguments)
-
-    async def write(self, operator: str, vault: Vault, entries: list[Entry]) -> list[Answer | Exception]:
-        """One transaction: lock, load, decide, append, commit. An answer for each entry, in order."""
-        await self.connection.execute("begin isolation level read committed")
-        head = await self._lock(operator)
-        names = sorted(set[str]().union(*(streams_named(entry.submission) for entry in entries)))
-        loaded = await self._fetch("load", operator, names)
-        now: Micros = max(loaded[0]["now"], head["at"])
-        batch = Batch(operator, head["position"], head["hash"], now, vault)
-        await self._take_in(batch, loaded)
-        await self._load_answers(batch, {(e.submission.actor, e.submission.key) for e in entries if e.submission.key})
-        answers = [await self._decide(batch, entry) for entry in entries]
-        answers = [await self._complete(batch, *pair) for pair in zip(entries, answers, strict=True)]
-        if batch.changes:
-            await self._fetch("append", operator, *batch.arguments())
-        await self.connection.execute("commit")
-        return answers
-
-    async def _lock(self, operator: str) -> asyncpg.Record:
-        try:
-            rows = await self._fetch("lock", operator)
-        except asyncpg.LockNotAvailableError:
-            await self.connection.execute("rollback")
-            rows = await self._lock_by_force(operator)
-        if not rows:
-            raise UnknownOperator(operator)
-        return rows[0]
-
-    async def _lock_by_force(self, operator: str) -> list[asyncpg.Record]:
-        """Whoever has held the log for longer than any timeout allows is frozen: end its session, and try once."""
-        await self.connection.execute("begin isolation level read committed")
-        waiter = asyncio.create_task(self._fetch("lock", operator))
-        await asyncio.sleep(0.1)
-        async with postgres.connected(self._dsn, name="executor rescue") as rescue:
-            ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid())
-        log.error("ended a session that held the log", operator=operator, sessions=len(ended))
-        return await waiter
-
-    async def _load(self, batch: Batch, names: Iterable[str]) -> None:
-        await self._take_in(batch, await self._fetch("load", batch.operator, list(names)))
-
-    async def _take_in(self, batch: Batch, rows: list[asyncpg.Record]) -> None:
-        for row in rows:
-            name, decider = row["stream"], row["decider"]
-            if decider is None:
-                batch.streams[name] = fresh(name)
-            elif row["state_schema"] == codec.STATE_SCHEMA:
-                batch.streams[name] = Stream(decider, row["version"], codec.decode_state(decider, row["state"]))
-            elif row["state_schema"] > codec.STATE_SCHEMA:
-                raise NewerSchema(f"{name} was folded by a newer version of croupier than this one")
-            else:
-                batch.streams[name] = await fold_stream(self._fetch, batch.operator, name, decider)
-
-    async def _load_answers(self, batch: Batch, names: set[tuple[str, str]]) -> None:
-        if not names:
-            return
-        batch.earlier.update(dict.fromkeys(names))
-        actors, keys = [actor for actor, _ in names], [key for _, key in names]
-        for row in await self._fetch("answers", batch.operator, actors, keys):
-            outcome = _stored.decode(row["outcome"])
-            earlier = Earlier(row["fingerprint"], outcome, row["first"], row["last"], batch.now)
-            batch.earlier[row["actor"], row["key"]] = earlier
-
-    async def _decide(self, batch: Batch, entry: Entry) -> Answer | Earlier | Exception:
-        """Decide one command, loading what it turns out to need; its failure is its own."""
-        while True:
-            try:
-                return batch.decide(entry)
-            except Missing as missing:
-                await self._load(batch, [missing.stream])
-            except MissingAnswer as missing:
-                await self._load_answers(batch, {missing.name})
-            except MissingTotals as missing:
-                [row] = await self._fetch("totals", batch.operator, missing.round)
-                batch.totals[missing.round] = RoundTotals(**row)
-            except NotYet as later:
-                return later
-            except (asyncpg.PostgresError, *LOST):
-                raise
-            except Exception as problem:
-                log.exception("a decision failed", operator=batch.operator, stream=entry.submission.stream)
-                return problem
-
-    async def _complete(self, batch: Batch, entry: Entry, answer: Answer | Earlier | Exception) -> Answer | Exception:
-        """Put refusals on record, and fetch the events of a repeated command's answer."""
-        if isinstance(answer, Rejected):
-            while True:
-                try:
-                    return batch.refuse(entry, answer)
-                except Missing as missing:
-                    await self._load(batch, [missing.stream])
-        if not isinstance(answer, Earlier):
-            return answer
-        if isinstance(answer.outcome, StoredRefused):
-            return Refused(answer.outcome.rule, answer.outcome.facts, repeated=True)
-        assert isinstance(answer.outcome, StoredAccepted)
-        events = await self._events(batch.operator, answer.first, answer.last)
-        at = events[0].at if events else batch.now
-        appended = tuple(Appended(row.position, row.stream, row.event) for row in events)
-        states = batch.states_of(entry.submission)
-        return Accepted(answer.first, answer.last, appended, at, answer.outcome.fenced, repeated=True, states=states)
-
-    async def _events(self, operator: str, first: int | None, last: int | None) -> list[eventlog.EventRow]:
-        if first is None:
-            return []
-        return [eventlog.row_of(record) for record in await self._fetch("events_between", operator, first, last)]
-
-
-_READS = ("events_of_stream", "last_of_type", "events_between")
-
-
 def _is_culprits(problem: BaseException) -> bool:
-    """Is this a value of one command that the database or the driver's encoding could not take?"""
+    """Is this a value of one command that our own, the driver's or the database's encoding could not take?"""
     if isinstance(problem, asyncpg.PostgresError):
         return str(problem.sqlstate or "")[:2] in CULPRITS
-    return isinstance(problem, BadColumn | UnicodeEncodeError | OverflowError)
+    return isinstance(problem, Unwritable | BadColumn | UnicodeEncodeError | OverflowError)

@@ -17,7 +17,7 @@ from infra import eventlog, fanout, metrics
 from infra.eventlog import EventRow, LogTorn
 from infra.postgres import Connection, Pool
 from services import checkpoints
-from services.checkpoints import Checkpoint
+from services.checkpoints import Checkpoint, NotInTheLog
 from services.lanes import OUTAGE, Backoff, Lease, each_operator
 from services.projections import PROJECTIONS, Projection
 
@@ -67,7 +67,7 @@ class _Reader:
         return self.at
 
     async def take(self, rows: Sequence[EventRow]) -> int:
-        """Apply what of these rows comes next; returns how many took effect. Raises only for an outage."""
+        """Apply what of these rows comes next; returns how many took effect. Raises for an outage, and NotInTheLog."""
         if self.at is None or not rows or self.at.position + 1 < rows[0].position:
             return 0
         rows = rows[self.at.position + 1 - rows[0].position :]
@@ -76,7 +76,7 @@ class _Reader:
         try:
             after = await self._apply(self.at, rows)
         except Exception as problem:
-            if _is_outage(problem):
+            if _is_outage(problem) or isinstance(problem, NotInTheLog):
                 self.at = None
                 raise
             return await self._narrow(rows, problem)
@@ -160,7 +160,17 @@ class Projector:
         slowest = min((reader.at for reader in readers if reader.at), key=lambda at: at.position)
         rows = await self._next(slowest, block_ms)
         results = await asyncio.gather(*(reader.take(rows) for reader in readers), return_exceptions=True)
+        for result in results:
+            if isinstance(result, NotInTheLog):
+                return self._doubt(result)
         return max(_raising(results), default=0)
+
+    def _doubt(self, problem: NotInTheLog) -> int:
+        """What Redis holds is not this log. Until there is another stream, the log alone is read."""
+        log.error("Redis has events that the log does not hold, reading the log", problem=str(problem))
+        self._stream = None
+        self._redis_again = time.monotonic() + _REDIS_PAUSE_SECONDS
+        return 0
 
     async def _catch_up(self, reader: _Reader) -> int:
         """One that is far behind reads the log by itself, so that the others need not wait for it."""

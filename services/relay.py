@@ -37,7 +37,12 @@ log: Any = structlog.get_logger()
 
 
 class LogRestored(Exception):
-    """Redis holds events that the log does not: the log was restored to an earlier state, and needs a new epoch."""
+    """Redis holds events that the log does not: the log was restored to an earlier state, and needs a new epoch after
+    the one in which that was seen."""
+
+    def __init__(self, epoch: int, what: str) -> None:
+        super().__init__(what)
+        self.epoch = epoch
 
 
 class Place(Struct, frozen=True):
@@ -62,6 +67,12 @@ class Relay:
         self._at: Place | None = None
         self._trimmed = 0
 
+    async def look(self) -> None:
+        """Raises LogRestored if Redis holds what the log does not; copies nothing."""
+        tip = await eventlog.tip(self._pool, self.operator)
+        if tip is not None:
+            self._at = await self._resume(tip)
+
     async def once(self) -> int:
         """Copy the next batch; returns how many entries were added. Raises LogRestored or LogTorn."""
         tip = await eventlog.tip(self._pool, self.operator)
@@ -73,6 +84,8 @@ class Relay:
         if tip.position == at.position and tip.hash == at.hash:
             return 0
         records = await self._read(at, tip)
+        if not records:
+            return 0  # another relay has come farther since the tip was read
         entries = [fanout.encode(record, before) for record, before in _linked(records, at.hash)]
         stream = fanout.key(self.operator, at.epoch)
         if not await self._writer.append(stream, at.position, entries, begin=at.begins):
@@ -100,6 +113,7 @@ class Relay:
         self._at = None
 
     async def _resume(self, tip: Tip) -> Place:
+        await self._refuse_later(tip)
         stream = fanout.key(self.operator, tip.epoch)
         try:
             entry = await fanout.last_entry(self._redis, stream)
@@ -108,24 +122,34 @@ class Relay:
             await fanout.drop(self._redis, stream)
             entry = None
         if entry is not None:
-            known = await self._hash_at(entry.position)
+            known = await self._hash_at(entry.position, tip)
             if entry.hash != known:
-                raise LogRestored(f"{self.operator}: the stream's event {entry.position} is not the one of the log")
+                what = f"{self.operator}: the stream's event {entry.position} is not the one of the log"
+                raise LogRestored(tip.epoch, what)
             return Place(tip.epoch, entry.position, known)
         if last := await fanout.last_position(self._redis, stream):
-            return Place(tip.epoch, last, await self._hash_at(last))
+            return Place(tip.epoch, last, await self._hash_at(last, tip))
         if tip.epoch > 1:
             await fanout.retire(self._redis, self.operator, tip.epoch - 1)
         slowest = await self._pool.fetchval(SQL["slowest"], self.operator)
         begin = min(tip.position, max(slowest or 0, tip.position - self._cap))
-        return Place(tip.epoch, begin, await self._hash_at(begin), begins=True)
+        return Place(tip.epoch, begin, await self._hash_at(begin, tip), begins=True)
 
-    async def _hash_at(self, position: int) -> bytes:
+    async def _refuse_later(self, tip: Tip) -> None:
+        """A stream of a later epoch than the log's: the log was restored to before that epoch began."""
+        streams = await fanout.epochs(self._redis, self.operator)
+        if streams and streams[-1] > tip.epoch:
+            now = await eventlog.tip(self._pool, self.operator)
+            if now is not None and now.epoch == tip.epoch:  # else it has just begun
+                raise LogRestored(tip.epoch, f"{self.operator}: there is a stream of epoch {streams[-1]}")
+
+    async def _hash_at(self, position: int, tip: Tip) -> bytes:
         if position == 0:
             return eventlog.genesis(self.operator, 1)
         found = await self._pool.fetchval(eventlog.SQL["hash_at"], self.operator, position)
         if found is None:
-            raise LogRestored(f"{self.operator}: the stream has event {position}, the log ends before it")
+            what = f"{self.operator}: the stream has event {position}, the log ends before it"
+            raise LogRestored(tip.epoch, what)
         return found
 
     async def _read(self, at: Place, tip: Tip) -> list[asyncpg.Record]:
@@ -135,12 +159,13 @@ class Relay:
             eventlog.SQL["events_after"], self.operator, at.position - overlap, fanout.BATCH + overlap
         )
         if overlap and (not records or records[0]["position"] != at.position or records[0]["hash"] != at.hash):
-            raise LogRestored(f"{self.operator}: the log's event {at.position} is not the one that was relayed")
+            what = f"{self.operator}: the log's event {at.position} is not the one that was relayed"
+            raise LogRestored(at.epoch, what)
         fresh = records[overlap:]
         for expected, record in enumerate(fresh, start=at.position + 1):
             if record["position"] != expected:
                 raise LogTorn(f"{self.operator}: position {expected} is missing from the log")
-        if not fresh:
+        if not fresh and at.position < tip.position:
             raise LogTorn(f"{self.operator}: the head says {tip.position}, the events end at {at.position}")
         return fresh
 
@@ -150,7 +175,7 @@ def _linked(records: Sequence[asyncpg.Record], before: bytes) -> list[tuple[asyn
     return list(zip(records, hashes, strict=False))
 
 
-async def _say_restored(operator: str) -> None:
+async def _say_restored(operator: str, _epoch: int) -> None:
     log.error("the log was restored; it needs a new epoch: croupier restore", operator=operator)
     await asyncio.sleep(_TORN_PAUSE)
 
@@ -163,7 +188,7 @@ class Relays:
         pool: Pool,
         redis: fanout.Redis,
         *,
-        restored: Callable[[str], Awaitable[None]] = _say_restored,
+        restored: Callable[[str, int], Awaitable[None]] = _say_restored,
         cap: int = CAP,
     ) -> None:
         self._pool = pool
@@ -212,7 +237,7 @@ class Relays:
         except LogRestored as restored:
             log.error("the log was restored", what=str(restored))
             relay.forget()
-            await self._restored(relay.operator)
+            await self._restored(relay.operator, restored.epoch)
         except LogTorn as torn:
             log.error("the log is torn; the relay stands still", what=str(torn))
             metrics.relay_torn.labels(relay.operator).inc()

@@ -63,13 +63,18 @@ class Replay(Struct, frozen=True):
     totals: RoundTotals
     proofs: tuple[Proof, ...]
     fairness: Any
-    """What anyone can check of the round's cards, checked, as its game tells it; None if the game has nothing."""
+    """What anyone can check of the round's cards, checked, as its game tells it; None if the game has nothing.
+    Its `checks` are each a `what` and a `holds`, in every game."""
     steps_in_all: int
     steps: tuple[Step, ...]
 
     @property
+    def checks(self) -> tuple[Any, ...]:
+        return () if self.fairness is None else self.fairness.checks
+
+    @property
     def holds(self) -> bool:
-        return all(proof.holds for proof in self.proofs)
+        return all(each.holds for each in (*self.proofs, *self.checks))
 
 
 async def replay(

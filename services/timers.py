@@ -5,6 +5,7 @@ A round with a final outcome is due at once; its bettors are then settled.
 """
 
 import asyncio
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -13,8 +14,8 @@ import structlog
 from domain.decider import MarkFaulted, Submission
 from domain.game import Role, TimeOut
 from domain.games import GAMES
-from infra import codec, eventlog
-from infra.eventlog import SQL
+from infra import codec, eventlog, fanout
+from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from services import epochs
 from services.executor import Busy, Executor, Unavailable
@@ -23,6 +24,9 @@ from services.settlement import PLATFORM, settle_round
 
 LOOK_EVERY_S = 0.2
 """How often to look for new deadlines; a known one is met when it comes."""
+
+REDIS_PATIENCE_S = 10
+"""A Redis that is away may know that the log was restored. It is waited for, but not for ever: it is a fast path."""
 
 FAILURES_MAX = 3
 DUE_MAX = 200
@@ -33,11 +37,15 @@ log: Any = structlog.get_logger()
 class Timers:
     """Watches every operator's tables. Each due table has a task of its own: none waits for another."""
 
-    def __init__(self, executor: Executor, pool: Pool) -> None:
+    def __init__(self, executor: Executor, pool: Pool, redis: fanout.Redis | None = None) -> None:
         self._executor = executor
         self._pool = pool
+        self._redis = redis
+        """A witness: it may have seen what a restored log has lost."""
         self._leases: dict[str, Lease] = {}
         self._checked: set[str] = set()
+        self._seen: dict[str, Tip] = {}
+        self._patient_until: dict[str, float] = {}
         self._at_work: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._failures: dict[tuple[str, str], int] = {}
 
@@ -48,7 +56,7 @@ class Timers:
                 try:
                     await self.look()
                     await asyncio.sleep(await self._pause())
-                except (*eventlog.DATABASE_ERRORS, Unavailable, Busy) as problem:
+                except (*eventlog.DATABASE_ERRORS, *fanout.SILENT_ERRORS, Unavailable, Busy) as problem:
                     log.warning("timers cannot read what is due", problem=repr(problem))
                     self._checked.clear()
                     await asyncio.sleep(1)
@@ -60,16 +68,40 @@ class Timers:
 
     async def look(self) -> None:
         """Start the work of every table that is due and not at work already, where no other process does."""
-        for operator in await eventlog.operators(self._pool):
+        for operator, tip in (await eventlog.tips(self._pool)).items():
             if operator not in self._leases:
                 self._leases[operator] = Lease(self._pool, operator, "clock")
-            if await self._leases[operator].held():
+            if await self._leases[operator].held() and await self._is_sound(operator, tip):
                 await self._look_at(operator)
 
-    async def _look_at(self, operator: str) -> None:
-        if operator not in self._checked:
-            await epochs.check_database(self._executor, self._pool, operator)
+    async def _is_sound(self, operator: str, tip: Tip) -> bool:
+        """Before anything is dealt: is this log the one that players know, or has it been restored to an earlier state?
+
+        Asked of a new process, after every outage, and where the log does not simply go on from where it was.
+        """
+        if operator not in self._checked or not _goes_on(self._seen[operator], tip):
+            redis = self._redis if await self._redis_answers() else None
+            if redis is None and self._redis is not None:
+                until = self._patient_until.setdefault(operator, time.monotonic() + REDIS_PATIENCE_S)
+                if time.monotonic() < until:
+                    return False
+                log.warning("Redis is away and cannot tell whether the log was restored", operator=operator)
+            seen = self._seen.get(operator)
+            tip = await epochs.check_database(self._executor, self._pool, operator, seen=seen, redis=redis)
+            self._patient_until.pop(operator, None)
             self._checked.add(operator)
+        self._seen[operator] = tip
+        return True
+
+    async def _redis_answers(self) -> bool:
+        if self._redis is None:
+            return False
+        try:
+            return await fanout.answers(self._redis)
+        except fanout.SILENT_ERRORS:
+            return False
+
+    async def _look_at(self, operator: str) -> None:
         for row in await self._pool.fetch(SQL["due"], operator, DUE_MAX):
             name = (operator, row["stream"])
             if name not in self._at_work:
@@ -89,7 +121,7 @@ class Timers:
         try:
             await self._submit(operator, stream, decider, state)
             self._failures.pop(name, None)
-        except (Busy, Unavailable) as problem:
+        except (*OUTAGE, Busy, Unavailable) as problem:
             log.warning("the log cannot be written now", operator=operator, problem=repr(problem))
             await asyncio.sleep(1)
         except Exception as problem:  # noqa: BLE001 - any bug of one table must leave the others running
@@ -114,3 +146,10 @@ class Timers:
         fault = MarkFaulted(f"its clock failed {FAILURES_MAX} times")
         await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
         self._failures.pop((operator, stream), None)
+
+
+def _goes_on(before: Tip, now: Tip) -> bool:
+    """Is this the same log, grown or as it was?"""
+    if (now.epoch, now.system) != (before.epoch, before.system):
+        return False
+    return now.position > before.position or (now.position, now.hash) == (before.position, before.hash)

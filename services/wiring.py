@@ -23,8 +23,11 @@ class Services(Struct, frozen=True):
 
 @asynccontextmanager
 async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
-    """The services of one process, closed again in order."""
-    vault = Vault(settings.vault_keys)
+    """The services of one process, closed again in order.
+
+    An API process deals nothing, and is given no vault key even where its environment has them (DESIGN 7).
+    """
+    vault = Vault({} if role == "api" else settings.vault_keys)
     pool = await postgres.pool(settings.postgres, name=role)
     client = fanout.connect(settings.redis)
     executor = Executor(settings.postgres, vault)

@@ -26,7 +26,7 @@ async def work(settings: Settings, stop: asyncio.Event) -> None:
         raise SettingsError("CROUPIER_VAULT_KEYS is not set: a worker deals, and needs the keys that seal its decks")
     async with opened(settings, "worker") as services:
         relays = Relays(services.pool, services.redis, restored=_renewing(services))
-        timers = Timers(services.executor, services.pool)
+        timers = Timers(services.executor, services.pool, services.redis)
         services.executor.wake = relays.wake
         async with asyncio.TaskGroup() as group:
             parts = [relays.run(), Projectors(services.pool, services.redis).run(), timers.run()]
@@ -37,8 +37,8 @@ async def work(settings: Settings, stop: asyncio.Event) -> None:
                 task.cancel()
 
 
-def _renewing(services: Services) -> Callable[[str], Awaitable[None]]:
-    async def renew(operator: str) -> None:
-        await epochs.renew(services.executor, services.pool, operator, "Redis was ahead of the log")
+def _renewing(services: Services) -> Callable[[str, int], Awaitable[None]]:
+    async def renew(operator: str, epoch: int) -> None:
+        await epochs.renew(services.executor, services.pool, operator, epochs.REDIS_AHEAD, epoch)
 
     return renew

@@ -8,7 +8,6 @@ if that changes nothing.
 import hashlib
 import textwrap
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from domain.decider import (
     MarkFaulted,
     Missing,
     Recorded,
+    Rule,
     SettleBettor,
     Stream,
     Submission,
@@ -54,10 +54,6 @@ ROLES = {
 NO_GAME = "a written round begins with the line: game NAME at TABLE"
 INDENT = " " * 8
 WIDTH = 120
-
-
-class Rule(StrEnum):
-    Fenced = "Fenced"
 
 
 class Memory:

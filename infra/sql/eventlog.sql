@@ -17,6 +17,9 @@ from events where operator = $1 and position between $2 and $3 order by position
 -- tip: where the log stands
 select epoch, position, hash, at, system from logs where operator = $1
 
+-- tips: where all logs stand
+select operator, epoch, position, hash, at, system from logs order by operator
+
 -- operators: whose logs there are
 select operator from logs order by operator
 

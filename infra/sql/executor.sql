@@ -1,18 +1,18 @@
--- lock: from here this process is the log's only writer; alone in its statement, since what is read beside it would be stale
-select epoch, position, hash, at from logs where operator = $1 for update
-
--- load: the database's time and the streams named; lateral and limit make it an index lookup whatever the statistics say
-select clock_timestamp() as now, n.stream, s.decider, s.version, s.state, s.state_schema
+-- load: the log's head and the database's time, the streams named, and what was decided before under keys, in one round trip; lateral and limit make each an index lookup whatever the statistics say
+select 'head' as kind, null as name, null as key, null::json as text, position as first, null::bigint as last,
+       hash as bytes, at, clock_timestamp() as now
+from logs where operator = $1
+union all
+select 'stream', n.stream, s.decider, s.state, s.version, s.state_schema, null, null, null
 from unnest($2::text[]) as n (stream)
 left join lateral (
     select decider, version, state, state_schema from streams where operator = $1 and stream = n.stream limit 1
 ) s on true
-
--- answers: what was decided before under these keys
-select n.actor, n.key, c.fingerprint, c.outcome, c.first, c.last
-from unnest($2::text[], $3::text[]) as n (actor, key)
+union all
+select 'answer', n.actor, n.key, c.outcome, c.first, c.last, c.fingerprint, c.decided, null
+from unnest($3::text[], $4::text[]) as n (actor, key)
 cross join lateral (
-    select fingerprint, outcome, first, last from commands
+    select fingerprint, outcome, first, last, decided from commands
     where operator = $1 and actor = n.actor and key = n.key limit 1
 ) c
 
@@ -30,6 +30,9 @@ with bettor as (
 select count(*) as bettors, coalesce(sum(staked), 0)::bigint as staked, coalesce(sum(returned), 0)::bigint as returned,
        count(*) filter (where not closed) as open
 from bettor where staked > 0
+
+-- refused_before: is the refusal of this command on record?
+select 1 from events where operator = $1 and stream = $2 and command = $3 limit 1
 
 -- append: one statement writes it all: the log's head, events, streams (one row a stream), answers; columns come as text (infra/columns.py)
 with head as (
@@ -75,8 +78,9 @@ from unnest(
 insert into logs (operator, epoch, position, hash, at, system) values ($1, $2, 0, $3, clock_timestamp(), $4)
 on conflict (operator) do nothing
 
--- holders: end the sessions that keep this one from the log; they belong to the same login
-select pg_terminate_backend(pid) from unnest(pg_blocking_pids($1)) as holder (pid)
+-- holders: end the sessions of our own login that keep this one from the log
+select pg_terminate_backend(a.pid) from unnest(pg_blocking_pids($1)) as holder (pid)
+join pg_stat_activity a on a.pid = holder.pid and a.usename = current_user
 
--- renew: a new epoch of the log begins in this database
-update logs set epoch = epoch + 1, system = $2 where operator = $1
+-- renew: a new epoch of the log begins in this database, once for all who have seen that the one before is over
+update logs set epoch = epoch + 1, system = $2 where operator = $1 and epoch = $3

@@ -1,20 +1,32 @@
 """The Litestar application: everything put together."""
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
-from litestar import Litestar, Router
+from litestar import Litestar, Request, Router
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
+from litestar.plugins.prometheus import PrometheusConfig
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
 from services.api import docs, health, keys, pages, players, problems, records, rounds, sse, tables
 from services.api.auth import Gate
 from services.api.commands import Door
 from services.api.feed import Hub
+from services.api.lines import tell_request
 from services.api.parts import Asked, Parts, Tables
-from services.api.problems import BODY_MAX, Problem
+from services.api.problems import BODY_MAX
 from services.api.tables import TableCommands, table_commanded
 from services.wiring import Services
+
+_COUNTING = PrometheusConfig(app_name="api", prefix="croupier_http", group_path=True)
+
+
+def told(request: Request[Any, Any, Any]) -> None:
+    """Reads have a line of the log too, as all that is asked with a key; commands have had theirs."""
+    scope = cast("Mapping[str, Any]", request.scope)
+    if "user" in scope and (request.method == "GET" or scope["path"] == "/v1/sessions"):
+        tell_request(scope, 200, "Read" if request.method == "GET" else "Minted")
 
 
 class Api(Litestar):
@@ -51,13 +63,18 @@ def create_app(services: Services) -> Api:
     hub = Hub(pool, services.redis)
     parts = Parts(services, Gate(pool, secret), Door(services.executor, secret), Tables(pool), hub)
     app = Api(
-        [Router("/v1", route_handlers=_V1, include_in_schema=False), *health.HANDLERS, *pages.HANDLERS, docs.assets],
+        [
+            Router("/v1", route_handlers=_V1, include_in_schema=False, middleware=[_COUNTING.middleware]),
+            *health.HANDLERS,
+            *pages.HANDLERS,
+            docs.assets,
+        ],
         exception_handlers={
-            Problem: problems.on_problem,
             HTTPException: problems.on_http_exception,
             Exception: problems.on_exception,
         },
         state=State({"parts": parts}),
+        after_response=told,
         request_class=Asked,
         request_max_body_size=BODY_MAX,
         openapi_config=docs.config(),

@@ -179,6 +179,7 @@ class Guard:
         self.roles = roles
 
     async def __call__(self, connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+        connection.scope["begun"] = time.perf_counter()  # pyright: ignore[reportGeneralTypeIssues] - for the log
         gate: Gate = connection.app.state.parts.gate
         caller = await gate.caller(connection.headers.get("authorization", ""))
         if caller.role not in self.roles:

@@ -29,6 +29,13 @@ _NAME = re.compile(rb'"([^"]*)"\s*:')
 _PLACE = re.compile(r"at `\$\.?(.*?)`$", re.DOTALL)
 
 
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of a command whose path says it all."""
+
+
+nothing = msgspec.json.Decoder(Nothing)
+
+
 def is_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 

@@ -3,7 +3,6 @@
 The route of table commands is an ASGI mount, which saves a third of a request's CPU; all others are ordinary handlers.
 """
 
-import asyncio
 import hmac
 import re
 import time
@@ -23,9 +22,8 @@ from services.api.auth import Caller
 from services.api.lines import Lines
 from services.api.problems import Problem
 from services.batch import Accepted, Appended, KeyReused, Refused
-from services.executor import Busy, Executor, NewerSchema, Unavailable, UnknownOperator
+from services.executor import Busy, Executor, NewerSchema, TookTooLong, Unavailable, UnknownOperator
 
-TIMEOUT_S = 10
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _JSON = "application/json"
 
@@ -84,16 +82,19 @@ class Door:
         self._secret = hmac.digest(secret, b"croupier-fingerprint-1", "sha256")
         self._lines = Lines()
 
-    async def send(self, command: Command, stream: str, asked: Any, game: str = "") -> Accepted:
-        """Submit what was asked; one line in the log and one count, whatever comes of it. Raises Problem."""
+    async def send(self, command: Command, stream: str, asked: Any, game: str = "", *, opens: bool = False) -> Accepted:
+        """Submit what was asked; one line in the log and one count, whatever comes of it. Raises Problem.
+
+        `game`: whose rules may refuse it. `opens`: it opens a table of that game.
+        """
         begun = time.perf_counter()
         code, position = "InternalError", None
         try:
-            accepted = await self._submit(command, stream, asked, game)
+            accepted = await self._submit(command, stream, asked, game, opens)
             code, position = "Accepted", accepted.last
             return accepted
         except Problem as problem:
-            code = problem.code
+            code, problem.told = problem.code, True
             raise
         finally:
             self._tell(command, stream, type(asked).__name__, code, position, time.perf_counter() - begun)
@@ -102,21 +103,21 @@ class Door:
         """Make sure that the caller's command with this key never acts. Raises Problem if it was decided already."""
         await self.send(Command(caller, "", "", b""), HOUSE, Fence(key))
 
-    async def _submit(self, command: Command, stream: str, asked: Any, game: str) -> Accepted:
+    async def _submit(self, command: Command, stream: str, asked: Any, game: str, opens: bool) -> Accepted:
         caller = command.caller
         text = command.body.decode()
-        submission = Submission(caller.operator, caller.actor, caller.role, stream, asked, command.key, game, text)
+        opened = game if opens else ""
+        submission = Submission(caller.operator, caller.actor, caller.role, stream, asked, command.key, opened, text)
         try:
-            async with asyncio.timeout(TIMEOUT_S):
-                answer = await self._executor.submit(submission, command.fingerprint(self._secret))
+            answer = await self._executor.submit(submission, command.fingerprint(self._secret))
         except Busy:
             raise problems.busy() from None
         except UnknownOperator:
             raise problems.unauthorized("This operator is not here any more.") from None
         except NewerSchema:
             raise problems.not_now("This process is older than the data; another will take your command.") from None
-        except (Unavailable, TimeoutError) as lost:
-            why = "The log took too long." if isinstance(lost, TimeoutError) else "The log could not be reached."
+        except Unavailable as lost:
+            why = "The log took too long." if isinstance(lost, TookTooLong) else "The log could not be reached."
             raise problems.unavailable(command.key, why) from None
         match answer:
             case Accepted():
@@ -151,6 +152,8 @@ def checked_key(key: str) -> str:
 
 
 def check_json(content_type: str) -> None:
+    if content_type == _JSON:
+        return
     kind, _, parameters = content_type.partition(";")
     charset = parameters.strip().lower()
     if kind.strip().lower() != _JSON or (charset and charset not in ("charset=utf-8", 'charset="utf-8"')):

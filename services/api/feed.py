@@ -101,6 +101,7 @@ class _Reading:
         self._position = 0
         self._hash = b""
         self._epoch = 0
+        self._is_ours = True
         self._looked_at = 0.0
         self._block_ms = BLOCK_MS
         self.followers = 0
@@ -142,19 +143,26 @@ class _Reading:
             self.end()
 
     async def _begin(self) -> None:
+        before = await eventlog.tip(self._pool, self._operator)
+        assert before is not None, "whoever follows was found in this log"
+        streamed = await self._streamed(before.epoch)
         tip = await eventlog.tip(self._pool, self._operator)
-        assert tip is not None, "whoever follows was found in this log"
+        assert tip is not None
+        self._is_ours = streamed <= tip.position
         self._position, self._hash, self._epoch, self._looked_at = tip.position, tip.hash, tip.epoch, time.monotonic()
         self.begun.set_result(None)
+
+    async def _streamed(self, epoch: int) -> int:
+        """How far the stream goes. Farther than the log: that was restored, and the stream holds what it has lost."""
+        try:
+            return await fanout.last_position(self._redis, fanout.key(self._operator, epoch))
+        except fanout.SILENT_ERRORS:
+            return 0
 
     async def _next(self) -> Sequence[EventRow]:
         """What follows, from Redis if it fits, else from the log. Waits a moment where nothing does."""
         begun = time.monotonic()
-        try:
-            stream = fanout.key(self._operator, self._epoch)
-            entries = await fanout.read(self._redis, stream, self._position, block_ms=self._block_ms)
-        except (*fanout.SILENT_ERRORS, ValueError):
-            entries = []
+        entries = await self._from_redis() if self._is_ours else []
         if entries and self._fit(entries):
             self._block_ms = BLOCK_MS
             return entries
@@ -165,6 +173,13 @@ class _Reading:
         if not rows:
             await asyncio.sleep(max(0.0, POLL_S - (time.monotonic() - begun)))
         return rows
+
+    async def _from_redis(self) -> list[fanout.Entry]:
+        try:
+            stream = fanout.key(self._operator, self._epoch)
+            return await fanout.read(self._redis, stream, self._position, block_ms=self._block_ms)
+        except (*fanout.SILENT_ERRORS, ValueError):
+            return []
 
     def _fit(self, entries: Sequence[fanout.Entry]) -> bool:
         before = self._hash

@@ -21,6 +21,8 @@ from services.api.parts import Asked, Parts
 
 SQL = queries("api")
 CHECK_S = 2
+MEDIA_TYPE = CONTENT_TYPE_LATEST.removesuffix("; charset=utf-8")
+"""Litestar adds the charset to whatever is text."""
 
 
 class Readiness(Struct, frozen=True):
@@ -111,7 +113,7 @@ async def metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
     parts: Parts = request.app.state.parts
     measures.queued.set(parts.services.executor.queued)
     measures.followers.set(parts.hub.followers)
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(), media_type=MEDIA_TYPE)
 
 
 HANDLERS = (live, ready, metrics)

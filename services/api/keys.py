@@ -14,7 +14,7 @@ from domain.wallet.commands import Text
 from infra import codec, eventlog
 from services.api import problems
 from services.api.auth import may, new_key
-from services.api.bodies import decode
+from services.api.bodies import decode, nothing
 from services.api.commands import Command, command_of, replayed
 from services.api.parts import Asked
 from services.batch import Accepted
@@ -74,7 +74,9 @@ async def list_keys(request: Asked) -> KeyList:
 @post("/keys/{key:str}/rotate", guards=[may(Role.OPERATOR)])
 async def rotate_key(request: Asked, key: FromPath[str]) -> Response[MintedKey]:
     """Mint a key of the same role and label, and revoke this one. For a time with both, mint one and revoke later."""
-    command, old = await command_of(request), (await _house(request)).key(key)
+    command = await command_of(request)
+    decode(nothing, command.body)
+    old = (await _house(request)).key(key)
     if old is None:
         raise problems.not_found("key", key)
     minted = await _mint(request, command, old.role, old.label)
@@ -85,7 +87,9 @@ async def rotate_key(request: Asked, key: FromPath[str]) -> Response[MintedKey]:
 @delete("/keys/{key:str}", guards=[may(Role.OPERATOR)], status_code=200)
 async def revoke_key(request: Asked, key: FromPath[str]) -> Response[RevokedKey]:
     """Revoke a key, and with it every player token it minted; it is refused within a second."""
-    accepted = await request.parts.door.send(await command_of(request), HOUSE, house.RevokeKey(key))
+    command = await command_of(request)
+    decode(nothing, command.body)
+    accepted = await request.parts.door.send(command, HOUSE, house.RevokeKey(key))
     return Response(RevokedKey(key, accepted.last), headers=replayed(accepted))
 
 

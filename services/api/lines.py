@@ -1,12 +1,15 @@
-"""One line of the log a command, at little cost: what waits is written at once, after the batch that answered it.
+"""One line of the log a command or other request, with its ids.
 
-As JSON it has the shape of every other line of `infra.logging`; where a person looks on, structlog itself writes it.
-None of its fields can hold a secret, so nothing needs to be blanked.
+A command's is written at little cost: what waits is written at once, after the batch that answered it. As JSON it has
+the shape of every other line of `infra.logging`; where a person looks on, structlog itself writes it. None of its
+fields can hold a secret, so nothing needs to be blanked.
 """
 
 import asyncio
 import logging
 import sys
+import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,3 +60,12 @@ class Lines:
         lines = (b'{"level":"info","role":"api","event":"command",' + _encode(line)[1:] for line in waiting)
         sys.stderr.write(b"\n".join((*lines, b"")).decode())
         sys.stderr.flush()
+
+
+def tell_request(scope: Mapping[str, Any], status: int, code: str) -> None:
+    """A request that was no command, or that came no further than the door."""
+    caller, begun = scope.get("user"), scope.get("begun")
+    who = {"operator": caller.operator, "actor": caller.actor, "caller": caller.role.value} if caller else {}
+    took = {"ms": round((time.perf_counter() - begun) * 1_000, 1)} if begun else {}
+    log: Any = structlog.get_logger()
+    log.info("request", method=scope["method"], path=scope["path"], status=status, code=code, **who, **took)

@@ -15,7 +15,7 @@ from domain.wallet.views import WalletView, view
 from services.api import problems
 from services.api.auth import TOKEN_S_MAX, check_own, may
 from services.api.bodies import Cursor, Id, Limit, Position, checked_id, cursor_after, decode
-from services.api.commands import Command, CommandAnswer, answer_of_wallet, command_of, respond
+from services.api.commands import Command, CommandAnswer, answer_of_wallet, check_json, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
 from services.projections import balances, rounds, statement
@@ -111,6 +111,7 @@ async def _sent(request: Asked, command: Command, player: str, asked: wallet.Com
 @post("/sessions", guards=[may(Role.OPERATOR)], body=NewSession, keyless=True)
 async def open_session(request: Asked) -> Response[Session]:
     """Mint a token for a player. It changes nothing, so it needs no Idempotency-Key."""
+    check_json(request.headers.get("content-type", ""))
     body = decode(_new_session, await request.body())
     await request.parts.wallet(request.caller.operator, body.player)
     token, expires = request.parts.gate.mint(request.caller, body.player, body.seconds)

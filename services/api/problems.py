@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 import structlog
@@ -12,6 +12,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from domain.errors import Fact
 from domain.game import Role
 from infra.eventlog import DATABASE_ERRORS
+from services.api.lines import tell_request
 from services.api.rulebook import meaning
 
 MEDIA_TYPE = "application/problem+json"
@@ -37,6 +38,8 @@ class Problem(Exception):
         super().__init__(code)
         self.status = status
         self.headers = dict(headers or {})
+        self.told = False
+        """Whether the log has a line of it."""
         facts = dict(facts or {})
         self.body = ProblemBody(f"/problems/{code}", title_of(code), status, detail, code, retryable, outcome, facts)
 
@@ -164,12 +167,22 @@ def internal(*, changing: bool) -> Problem:
 Asked = Request[Any, Any, Any]
 
 
-def answer(problem: Problem) -> Response[bytes]:
+def told(exception: Exception, scope: Mapping[str, Any]) -> Problem:
+    """The problem to answer with; the log has a line of it from here on. What no one foresaw is told there alone."""
+    if isinstance(exception, Problem):
+        if not exception.told:
+            tell_request(scope, exception.status, exception.code)
+        return exception
+    if isinstance(exception, DATABASE_ERRORS):
+        log.warning("the database cannot be read", path=scope["path"], problem=type(exception).__name__)
+        return not_now("The database cannot be read.")
+    log.error("a request failed", method=scope["method"], path=scope["path"], exc_info=exception)
+    return internal(changing=scope["method"] != "GET")
+
+
+def on_exception(request: Asked, exception: Exception) -> Response[bytes]:
+    problem = told(exception, cast("Mapping[str, Any]", request.scope))
     return Response(problem.encoded(), status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers)
-
-
-def on_problem(_: Asked, problem: Problem) -> Response[bytes]:
-    return answer(problem)
 
 
 def on_http_exception(request: Asked, exception: HTTPException) -> Response[bytes]:
@@ -187,20 +200,7 @@ def on_http_exception(request: Asked, exception: HTTPException) -> Response[byte
             problem = Problem(400, "BadParameter", _parameters(exception))
         case status:
             problem = Problem(status, "BadRequest", exception.detail)
-    return answer(problem)
-
-
-def on_exception(request: Asked, exception: Exception) -> Response[bytes]:
-    return answer(of_fault(exception, request.method, request.scope["path"]))
-
-
-def of_fault(exception: Exception, method: str, path: str) -> Problem:
-    """What no one foresaw: told in the log, not to the caller. The database being away is foreseen."""
-    if isinstance(exception, DATABASE_ERRORS):
-        log.warning("the database cannot be read", path=path, problem=type(exception).__name__)
-        return not_now("The database cannot be read.")
-    log.error("a request failed", method=method, path=path, exc_info=exception)
-    return internal(changing=method != "GET")
+    return on_exception(request, problem)
 
 
 def _parameters(exception: HTTPException) -> str:

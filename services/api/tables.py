@@ -71,7 +71,7 @@ async def open_table(request: Asked) -> Response[CommandAnswer]:
         detail = f"There is no game {body.game[:64]!r}; there is {', '.join(GAMES)}."
         raise Problem(422, "UnknownGame", detail, facts={"game": body.game[:64]})
     opening = decode(_unions[body.game, Role.OPERATOR], b'{"type":"OpenTable","config":%b}' % bytes(body.config))
-    accepted = await request.parts.door.send(command, TABLE + body.table, opening, body.game)
+    accepted = await request.parts.door.send(command, TABLE + body.table, opening, body.game, opens=True)
     return respond(answer_at_table(request.caller, body.game, TABLE + body.table, accepted), accepted)
 
 
@@ -108,14 +108,14 @@ def _of_another_role(game: str, role: Role, body: bytes) -> Problem | None:
 
 @post("/tables/{table:str}/commands", guards=[PLAYING], status_code=200, body=AT_TABLE)
 async def send_command(request: Asked, table: FromPath[str]) -> Response[CommandAnswer]:
-    """Send a command of the caller's role to a table. `TableCommands` is the same without the framework's cost."""
+    """Send a command of the caller's role to a table."""
     answer, accepted = await play(request.parts, await command_of(request), table)
     return respond(answer, accepted)
 
 
 async def play(parts: Parts, command: Command, table: str) -> tuple[CommandAnswer, Accepted]:
     game = await parts.tables.game_at(command.caller.operator, table)
-    accepted = await parts.door.send(command, TABLE + table, asked_of(game, command.caller, command.body))
+    accepted = await parts.door.send(command, TABLE + table, asked_of(game, command.caller, command.body), game)
     return answer_at_table(command.caller, game, TABLE + table, accepted), accepted
 
 
@@ -144,9 +144,7 @@ class TableCommands:
             status, headers, body = 200, {"content-type": "application/json"}, _encoder.encode(answer)
             headers.update(replayed(accepted))
         except Exception as exception:  # noqa: BLE001 - as Litestar's own exception handlers do
-            problem = (
-                exception if isinstance(exception, Problem) else problems.of_fault(exception, "POST", scope["path"])
-            )
+            problem = problems.told(exception, scope)
             status, headers, body = problem.status, {"content-type": problems.MEDIA_TYPE}, problem.encoded()
             headers.update(problem.headers)
         told = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -158,7 +156,7 @@ class TableCommands:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _READ}
         authorization = headers.get(b"authorization", "")
         gate = self._parts.gate
-        caller = gate.at_once(authorization) or await gate.caller(authorization)
+        caller = scope["user"] = gate.at_once(authorization) or await gate.caller(authorization)
         key = checked_key(headers.get(b"idempotency-key", ""))
         check_json(headers.get(b"content-type", ""))
         body = await _body(receive, headers.get(b"content-length", "0"))

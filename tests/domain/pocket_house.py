@@ -7,7 +7,7 @@ import hashlib
 import json
 from typing import Any
 
-from domain.decider import Missing, Stream
+from domain.decider import Missing, Rule, Stream, record_of
 from domain.errors import Rejected
 from domain.fairness import seed_hash
 from domain.game import SECOND, RoundTotals, SealedSeed
@@ -102,6 +102,8 @@ class PocketHouse:
 
     def _complete(self, batch: Batch, entry: Entry, answer: Any) -> Any:
         while isinstance(answer, Rejected):
+            if answer.rule is Rule.Fenced and self._on_record(batch, entry):
+                return Refused(str(answer.rule), answer.facts, repeated=True)
             try:
                 return batch.refuse(entry, answer)
             except Missing as missing:
@@ -115,6 +117,10 @@ class PocketHouse:
                 rows = self.rows[answer.first - 1 : answer.last] if answer.first and answer.last else []
                 events = tuple(Appended(row.position, row.stream, row.event) for row in rows)
                 return Accepted(answer.first, answer.last, events, answer.at, fenced, repeated=True)
+
+    def _on_record(self, batch: Batch, entry: Entry) -> bool:
+        place = (record_of(entry.submission), entry.submission.key)
+        return any((row.stream, row.command) == place for row in (*self.rows, *batch.rows))
 
     def _keep(self, batch: Batch) -> None:
         for row in batch.rows:

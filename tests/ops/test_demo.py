@@ -54,7 +54,7 @@ def test_against_a_running_service_it_leaves_no_table_open_and_no_key_valid(tmp_
 def test_a_service_that_is_not_there_is_said() -> None:
     told = run("--url", "http://127.0.0.1:1", "--key", "ck_demo.x_y")
     assert told.returncode == 1
-    assert "could not be played to its end" in told.stderr
+    assert "could not be played to its end: no service answers at http://127.0.0.1:1" in told.stderr
 
 
 def test_an_address_needs_a_key() -> None:

@@ -161,6 +161,27 @@ def test_an_unknown_verb_is_refused() -> None:
     assert "No such command 'gamble'" in told.stderr
 
 
+def test_a_verb_mistyped_is_answered_with_the_likely_one() -> None:
+    assert "Did you mean 'reconcile'?" in run(HOUSE / "croupier", "reconsile").stderr
+
+
+def test_a_verb_without_settings_says_where_those_of_up_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROUPIER_POSTGRES", "")
+    told = run(HOUSE / "croupier", "reconcile")
+    assert told.returncode == 1
+    assert "CROUPIER_POSTGRES is not set" in told.stderr
+    assert "(. data/env; ./croupier reconcile)" in told.stderr
+
+
+def test_a_reader_who_has_read_enough_is_no_error(tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text('{"a": ["As","2h","3d"], "b": ["Ks","Qh","Jd"]}\n' * 20_000)
+    command = f"'{HOUSE}/croupier' calc three-card {lines} | head -1"
+    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith('{"winner":"A"')
+    assert told.stderr == ""
+
+
 def test_the_gate_stops_at_the_first_red_step_and_says_what_to_do() -> None:
     told = run(HOUSE / "croupier", "test", "--only", "pytest", "--", "tests/nowhere.py")
     assert told.returncode == 1

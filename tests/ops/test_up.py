@@ -85,6 +85,7 @@ def test_the_api_knows_no_vault_key_and_the_bots_no_secret_at_all(up: Up) -> Non
 def test_a_second_one_on_the_same_data_names_the_first(up: Up) -> None:
     pid = (up.data / "croupier.lock").read_text()
     assert f"process {pid} runs its croupier there" in refused("--data", str(up.data))
+    assert f"process {pid} runs its croupier there" in refused("--data", str(up.data), "--port", up.url.split(":")[-1])
     assert up.get("/health/ready").status_code == 200
 
 
@@ -137,7 +138,10 @@ def test_killed_it_leaves_no_process_behind_and_the_next_start_has_everything(tm
         while left := first.processes():
             assert time.monotonic() < deadline, left
             time.sleep(0.05)
-    with Up(tmp_path / "data", "--no-bots") as again:
+    read = "set -a; . data/env; env -0 | grep -z ^CROUPIER_"  # the next one is started in a shell that has read these
+    told = subprocess.run(["bash", "-c", read], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    given = dict(line.split("=", 1) for line in told.split("\0") if line)
+    with Up(tmp_path / "data", "--no-bots", given=given) as again:
         again.ready()
         assert again.get("/v1/players/ann").json()["balance"] == 777
         assert again.key("operator") == key
@@ -149,6 +153,13 @@ def test_ctrl_c_in_the_middle_of_the_start_leaves_nothing_behind(tmp_path: Path)
     with Up(tmp_path / "data", "--no-bots") as up:
         up.until("applied migration")
         ends_cleanly(up, signal.SIGINT)
+
+
+def test_a_redis_that_does_not_answer_is_said_and_all_goes_on(tmp_path: Path) -> None:
+    with Up(tmp_path / "data", "--no-bots", given={"CROUPIER_REDIS": "redis://127.0.0.1:1"}) as up:
+        up.ready()
+        assert "CROUPIER_REDIS does not answer" in up.told
+        assert health(up) == 200
 
 
 async def test_given_servers_are_used_and_none_is_started(database: str, redis_url: str, tmp_path: Path) -> None:

@@ -161,7 +161,9 @@ async def serving(app: Api, folder: Path) -> AsyncGenerator[tuple[httpx.AsyncCli
     server = uvicorn.Server(config)
     server.capture_signals = _no_signals  # type: ignore[method-assign]
     task = asyncio.create_task(server.serve())
-    while not server.started:
+    for _ in range(1_000):
+        if server.started:
+            break
         await asyncio.sleep(0.01)
     transport = httpx.AsyncHTTPTransport(uds=socket, limits=httpx.Limits(max_connections=100))
     async with httpx.AsyncClient(transport=transport, base_url="http://casino", timeout=15) as http:
@@ -191,3 +193,39 @@ async def casino(database: str, redis_url: str, tmp_path: Path) -> AsyncGenerato
     """A casino of this test alone, with Redis."""
     async with opened(database, redis_url, tmp_path) as casino:
         yield casino
+
+
+# --- What a hostile caller must not change ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+async def two_houses(house_of_module: Casino) -> Casino:
+    """Two operators, each with a player ann and a table h1 on which betting is open."""
+    for operator in ("lotus", "other"):
+        token = await house_of_module.player("ann", 10_000, operator)
+        house_of_module.bearers[operator, Role.PLAYER] = token
+        await house_of_module.player("bob", 10_000, operator)
+        await house_of_module.table("h1", operator)
+    await house_of_module.player("only-there", 0, "other")
+    await house_of_module.table("there", "other")
+    return house_of_module
+
+
+async def state(casino: Casino) -> Any:
+    positions = [await casino.position(operator) for operator in ("lotus", "other")]
+    return positions, await casino.services.pool.fetch(
+        "select operator, stream, balance, state from streams order by 1, 2"
+    )
+
+
+def assert_problem(answer: httpx.Response, status: int, code: str) -> None:
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
+    told = answer.json()
+    assert (told["code"], told["status"], told["outcome"]) == (code, status, "not_applied"), told
+    assert told["type"] == f"/problems/{code}"
+    assert told["title"]
+    assert len(told["detail"]) > 20
+    assert isinstance(told["facts"], dict)
+    assert len(answer.content) < 2_000
+    for never in ("Traceback", "File ", "site-packages", "asyncpg", "ck_lotus", "select "):
+        assert never not in answer.text

@@ -92,6 +92,25 @@ async def test_whoever_comes_again_goes_on_without_gap_and_without_repeat(relaye
         assert await relayed.watch("t1", ann, len(rest), last_id=frame[0]) == rest
 
 
+async def test_what_happens_between_the_first_look_and_the_following_is_told_once(relayed, monkeypatch):
+    ann, round_id = await beginning(relayed)
+    look = sse.Watch._now
+
+    async def late_look(watch: sse.Watch) -> sse.Scene:
+        await relayed.bet(ann, round_id, "early", player_a=500)
+        await asyncio.sleep(0.3)  # the follower has it already, and the look will show it too
+        return await look(watch)
+
+    monkeypatch.setattr(sse.Watch, "_now", late_look)
+    watching = asyncio.create_task(relayed.watch("t1", ann, 2))
+    await followed(relayed)
+    await asyncio.sleep(0.5)
+    await relayed.bet(ann, round_id, "later", player_a=500)
+    first, second = await watching
+    assert [each["id"] for each in first[2]["view"]["bets"]] == ["early"]
+    assert second[2]["event"]["bet"]["id"] == "later"
+
+
 async def test_a_stream_resumed_over_the_end_of_a_round_shows_how_it_ended(casino):
     ann = await casino.player("ann", 10_000)
     round_id = await casino.table("t1", betting_seconds=1)

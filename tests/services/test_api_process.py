@@ -91,14 +91,17 @@ async def test_two_processes_take_the_same_key_at_once_and_make_one_bet(casino, 
     assert (await casino.get("/v1/players/ann"))["balance"] == 9_300
 
 
-async def test_a_command_is_one_line_of_the_log_with_its_ids_and_without_a_secret(casino, tmp_path):
+async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secret(casino, tmp_path):
     ann = await casino.player("ann", 500)
     round_id = await casino.table("t1")
     async with running(casino, tmp_path, "api") as process:
         casino.http = process.http
         placed = await casino.bet(ann, round_id, "logged-bet", player_a=100)
         await casino.bet(ann, round_id, "logged-refusal", player_a=900)
-        await casino.ask("GET", "/v1/keys", "ck_lotus.of_a-forger")
+        for path in ("/v1/keys", "/v1/tables/t1/commands"):
+            await casino.ask("POST", path, "ck_lotus.of_a-forger")
+        await casino.get("/v1/players/ann", ann)
+        await process.http.get("/health/live")
         minted = await casino.done("/v1/keys", {"role": "studio", "label": "scanner"}, key="logged-mint")
         await asyncio.sleep(0.1)
     written = process.log.read_text()
@@ -107,6 +110,12 @@ async def test_a_command_is_one_line_of_the_log_with_its_ids_and_without_a_secre
         ("logged-bet", "Accepted"),
         ("logged-refusal", "InsufficientFunds"),
         ("logged-mint", "Accepted"),
+    ]
+    requests = [(line["path"], line["code"], line.get("actor")) for line in lines if line["event"] == "request"]
+    assert requests == [
+        ("/v1/keys", "Unauthorized", None),
+        ("/v1/tables/t1/commands", "Unauthorized", None),
+        ("/v1/players/ann", "Read", "ann"),
     ]
     known = {"role": "api", "level": "info", "operator": "lotus", "actor": "ann", "caller": "player"}
     bet = next(line for line in lines if line.get("command") == "logged-bet")

@@ -103,10 +103,17 @@ async def test_a_fenced_command_never_acts_and_a_decided_one_is_not_fenced(casin
     assert (await casino.get("/v1/commands/lost", eve))["became"] == "fenced"
     late = await casino.bet(eve, round_id, "lost", player_a=500)
     assert (late.status_code, late.json()["code"]) == (409, "Fenced")
-    assert await casino.position() == before
+    assert await casino.position() == before + 1, "the refusal is on record, and nothing else happened"
     await casino.bet(eve, round_id, "in-time", player_a=500)
     too_late = await casino.ask("POST", "/v1/commands/in-time/fence", eve)
     assert (too_late.status_code, too_late.json()["code"]) == (409, "AlreadyDecided")
+
+
+async def test_a_refusal_by_a_rule_of_the_game_says_what_the_rule_is(casino):
+    fay = await casino.player("fay", 1_000)
+    odd = await casino.bet(fay, await casino.table("r5-odd"), "odd", player_a=150)
+    assert (odd.json()["code"], odd.json()["facts"]) == ("StakeOffStep", {"spot": "player_a", "step": 100})
+    assert "A stake is a multiple of the table's step" in odd.json()["detail"]
 
 
 async def test_a_key_is_minted_used_rotated_and_revoked_within_a_second(casino):
@@ -138,6 +145,7 @@ async def test_a_revoked_key_takes_the_tokens_it_minted_with_it(casino):
     assert (await casino.ask("GET", "/v1/players/fay", token)).status_code == 200
     await casino.ask("DELETE", f"/v1/keys/{minted['id']}", headers={"idempotency-key": "revoke-2"})
     await asyncio.sleep(auth.HOUSE_AGE_S)
+    await casino.get("/v1/keys")  # others' requests keep what is known of the house fresh
     assert (await casino.ask("GET", "/v1/players/fay", token)).status_code == 401
 
 
@@ -146,6 +154,7 @@ async def test_a_token_lasts_as_long_as_it_says(casino):
     session = await casino.done("/v1/sessions", {"player": "gus", "seconds": 1})
     assert (await casino.ask("GET", "/v1/players/gus", session["token"])).status_code == 200
     await asyncio.sleep(1.5)
+    await casino.get("/v1/keys")
     assert (await casino.ask("GET", "/v1/players/gus", session["token"])).status_code == 401
 
 

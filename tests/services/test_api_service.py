@@ -11,7 +11,6 @@ import pytest
 from domain.game import Role
 from domain.games import GAMES
 from services import executor as executor_module
-from services.api import commands
 from services.api.openapi import document, prefix
 from services.api.rulebook import codes, meaning
 from services.api.tables import NewTable
@@ -68,9 +67,11 @@ async def test_a_state_of_a_newer_program_is_not_read_and_not_written(casino, mo
 async def test_measures_are_for_those_nearby_and_name_no_player(casino):
     await casino.player("measured-player", 100)
     answer = await casino.http.get("/metrics")
+    assert answer.headers["content-type"].count("charset") == 1
     assert answer.status_code == 200
     assert re.search(r'croupier_commands_total\{code="Accepted",type="Deposit"\} [1-9]', answer.text)
     assert "croupier_command_seconds_bucket" in answer.text
+    assert re.search(r'croupier_http_requests_total\{.*path="/v1/players/\{player\}/deposits".*\} [1-9]', answer.text)
     assert "measured-player" not in answer.text
     for header in ("x-forwarded-for", "forwarded"):
         assert (await casino.http.get("/metrics", headers={header: "203.0.113.9"})).status_code == 404
@@ -187,7 +188,7 @@ async def test_a_log_that_takes_too_long_leaves_the_outcome_unknown_and_the_key_
     casino, monkeypatch, module_database
 ):
     await casino.player("cid", 100)
-    monkeypatch.setattr(commands, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(executor_module, "PATIENCE_S", 0.2)
     holder = await asyncpg.connect(module_database)
     async with holder.transaction():
         await holder.execute("select from logs where operator = 'lotus' for update")

@@ -13,6 +13,7 @@ from domain.wallet import commands
 from infra import eventlog, postgres
 from infra.vault import Vault
 from services import executor as executor_module
+from services import writer as writer_module
 from services.batch import Accepted, KeyReused, Refused
 from services.executor import Busy, Executor, UnknownOperator
 from services.operators import open_operator
@@ -139,7 +140,11 @@ async def test_a_fenced_key_never_acts(executor, pool):
     assert (await executor.submit(fence)).fenced
     late = await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "late"), b"f")
     assert late == Refused("Fenced", {})
+    again = await executor.submit(operator("ann", commands.Deposit(5, "EUR"), "late"), b"f")
+    assert again == Refused("Fenced", {}, repeated=True)
     assert await balance(pool, "ann") == 1_000
+    record = [row.event.rule for row in await eventlog.after(pool, "acme", 0) if row.stream == "refused:ann"]
+    assert record == ["Fenced"]
 
 
 async def test_what_was_decided_cannot_be_fenced(executor):
@@ -228,6 +233,53 @@ async def test_a_session_that_holds_the_log_too_long_is_ended(executor, pool, ds
     with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
         await frozen.execute("select 1")
     frozen.terminate()
+
+
+async def test_a_log_held_by_somebody_who_may_not_be_ended_is_unavailable_and_then_goes_on(
+    dsn, pool, executor, database, monkeypatch
+):
+    await funded(executor, "ann")
+    monkeypatch.setattr(executor_module, "LOCK_TIMEOUT_MS", 300)
+    other = Executor(dsn, Vault({}))
+    deposit = operator("ann", commands.Deposit(1, "EUR"), "k")
+    async with postgres.connected(database, name="owner") as owner:
+        async with owner.transaction():
+            await owner.execute("select from logs where operator = 'acme' for update")
+            with pytest.raises(executor_module.Unavailable):
+                await other.submit(deposit, b"f")
+        assert isinstance(await other.submit(deposit, b"f"), Accepted)
+    await other.close()
+    assert await balance(pool, "ann") == 1_001
+
+
+async def test_a_commit_that_may_have_landed_is_never_told_as_anything_but_unknown(executor, pool, monkeypatch):
+    """The connection is lost at the commit, and then the database has no room for another."""
+    await funded(executor, "ann")
+    write, attempts = writer_module.Writer.write, []
+
+    async def landed_and_lost(session: object, *arguments: object) -> object:
+        attempts.append(await write(session, *arguments))
+        raise ConnectionResetError
+
+    async def full(*_: object) -> object:
+        raise asyncpg.TooManyConnectionsError("sorry, too many clients already")
+
+    deposit = operator("ann", commands.Deposit(1, "EUR"), "k")
+    with monkeypatch.context() as broken:
+        broken.setattr(writer_module.Writer, "write", landed_and_lost)
+        broken.setattr(writer_module.Writer, "open", full)
+        await executor._lanes["acme"]._writer.close()
+        executor._lanes["acme"]._writer = None
+        with pytest.raises(executor_module.Unavailable):
+            await executor.submit(deposit, b"f")
+    with monkeypatch.context() as broken:
+        broken.setattr(writer_module.Writer, "write", landed_and_lost)
+        with pytest.raises(executor_module.Unavailable):
+            await executor.submit(deposit, b"f")
+    assert len(attempts) == 2
+    again = await executor.submit(deposit, b"f")
+    assert again.repeated
+    assert await balance(pool, "ann") == 1_001
 
 
 async def test_the_service_may_not_change_the_log(pool, executor):

@@ -90,6 +90,23 @@ async def test_two_relays_at_once_double_nothing(acme):
     assert sum(copied) == (await acme.tip()).position
 
 
+async def test_a_relay_that_finds_the_stream_beyond_the_tip_it_has_just_read_is_merely_late(acme, monkeypatch):
+    before = await acme.tip()
+    await acme.grow(5)
+    await acme.relay()
+
+    async def a_moment_ago(*_: object) -> eventlog.Tip:
+        return before
+
+    late = Relay(acme.pool, acme.redis, OPERATOR)
+    with monkeypatch.context() as moment:
+        moment.setattr(eventlog, "tip", a_moment_ago)
+        assert await late.once() == 0
+    await acme.grow(5)
+    assert await late.once() == 5
+    assert await dense(acme)
+
+
 async def test_a_relay_killed_again_and_again_leaves_no_gap_and_no_double(acme):
     await acme.grow(4_000)
     code = (
@@ -288,7 +305,8 @@ async def test_a_restored_log_is_reported_and_the_relay_goes_on_in_its_new_epoch
     await restored(acme, database, 5)
     told: list[str] = []
 
-    async def renew(operator: str) -> None:
+    async def renew(operator: str, epoch: int) -> None:
+        assert epoch == 1
         told.append(operator)
         await acme.pool.execute("update logs set epoch = epoch + 1")
 

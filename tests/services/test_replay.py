@@ -176,7 +176,10 @@ async def test_an_altered_card_is_found_out_by_its_proof(acme, played, database)
     card = await acme.pool.fetchval("select data ->> 'card' from events where type like '%CardDealt' order by position")
     await alter(database, "CardDealt", f'\'"card":"{card}"\'', '\'"card":"2c"\'' if card != "2c" else '\'"card":"3c"\'')
     found = await replayed(acme, played)
-    assert not all(check.holds for check in found.fairness.checks)
+    assert not found.holds
+    assert not all(check.holds for check in found.checks)
+    told = await in_thread([played], environment(acme))
+    assert (told.exit_code, "FAILS  A1" in told.output) == (1, True)
 
 
 async def test_a_state_that_was_altered_is_found_out(acme, played, database):
@@ -218,27 +221,32 @@ async def test_a_gap_in_the_log_ends_the_fold(acme, played, database):
 
 
 async def test_the_verb_tells_the_round_and_its_proofs(acme, played):
-    environment = {"CROUPIER_POSTGRES": acme.dsn, "CROUPIER_REDIS": acme.redis_url, "CROUPIER_SECRET": "A" * 44}
-    told = await in_thread([played], environment)
+    told = await in_thread([played], environment(acme))
     assert told.exit_code == 0, told.output
     assert "Teen Patti 20-20 at t, ended" in told.output
     assert "ann: BetStaked" in told.output
     assert "holds  every payout is what the game returns for its bet (2)" in told.output
-    step = await in_thread([played, "--step", "2"], environment)
+    step = await in_thread([played, "--step", "2"], environment(acme))
     assert msgspec.json.decode(step.output)["event"]["type"] == "wallet.BetStaked"
-    document = await in_thread([played, "--json", "--operator", OPERATOR], environment)
+    document = await in_thread([played, "--json", "--operator", OPERATOR], environment(acme))
     assert msgspec.json.decode(document.output)["round"] == played
-    unknown = await in_thread(["t.99"], environment)
+    unknown = await in_thread(["t.99"], environment(acme))
     assert unknown.exit_code == 1
     assert "no round 't.99'" in unknown.output
+    elsewhere = await in_thread([played, "--operator", "acne"], environment(acme))
+    assert (elsewhere.exit_code, f"no operator 'acne'; there is {OPERATOR}" in elsewhere.output) == (1, True)
+    assert "holds  the seed has the hash published before the round" in told.output
 
 
 async def test_the_verb_fails_when_a_proof_does(acme, played, database):
     await alter(database, "RoundSettled", "'\"staked\":'", "'\"staked\":1'")
-    environment = {"CROUPIER_POSTGRES": acme.dsn, "CROUPIER_REDIS": acme.redis_url, "CROUPIER_SECRET": "A" * 44}
-    told = await in_thread([played], environment)
+    told = await in_thread([played], environment(acme))
     assert told.exit_code == 1
     assert "FAILS  the closed books" in told.output
+
+
+def environment(acme: Town) -> dict[str, str]:
+    return {"CROUPIER_POSTGRES": acme.dsn, "CROUPIER_REDIS": acme.redis_url, "CROUPIER_SECRET": "A" * 44}
 
 
 async def in_thread(arguments, environment):

@@ -8,9 +8,12 @@ from domain.game import Game, Open, Role, Viewer
 from domain.games.teen_patti_2020 import commands, events, views
 from domain.games.teen_patti_2020.decide import decide
 from domain.games.teen_patti_2020.evolve import evolve
-from domain.games.teen_patti_2020.pays import returns
+from domain.games.teen_patti_2020.pays import PayTable, Result, Spot, Winner, returns, showdown
 from domain.games.teen_patti_2020.rules import Config
 from domain.games.teen_patti_2020.state import INITIAL, State
+
+__all__ = ["GAME", "PayTable", "Result", "Spot", "Winner", "showdown"]
+"""The game; and its pure rules, for auditors who hold their own figures against them (`croupier calc`)."""
 
 
 def _nothing(_: State | events.Event) -> int:

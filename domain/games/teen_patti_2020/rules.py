@@ -1,6 +1,5 @@
 """The names of the rules, the numbers in them, and what a table is configured with. rules.md tells each rule."""
 
-from collections import Counter
 from enum import StrEnum
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from msgspec import Meta, Struct
 from domain.errors import Rejected
 from domain.game import SECOND, Micros
 from domain.games.teen_patti_2020.pays import PayTable, most_won
-from domain.money import AMOUNT_MAX, EXPONENTS, Bet, Wager, whole_step
+from domain.money import AMOUNT_MAX, EXPONENTS, Amount, Bet, Wager, whole_step
 
 RULES_VERSION = 1
 """Recorded in each round's opening; another number when a rule or a view changes."""
@@ -153,13 +152,14 @@ def within_limits(config: Config, wagers: tuple[Wager, ...], stakes: tuple[Bet, 
     every = (*(wager for bet in stakes for wager in bet.wagers), *wagers)
     if len(every) > WAGERS_MAX:
         raise Rejected(Rule.TooManyWagers, limit=WAGERS_MAX)
-    sums = Counter[str]()
+    sums: dict[str, Amount] = {}
     for wager in every:
-        sums[wager.spot] += wager.amount
+        sums[wager.spot] = sums.get(wager.spot, 0) + wager.amount
     for spot, amount in sums.items():
         if amount < config.spot_min:
             raise Rejected(Rule.BelowSpotMinimum, spot=spot, minimum=config.spot_min)
         if amount > config.spot_max:
             raise Rejected(Rule.AboveSpotLimit, spot=spot, limit=config.spot_max, sum=amount)
-    if sums.total() > config.round_max:
-        raise Rejected(Rule.AboveRoundLimit, limit=config.round_max, sum=sums.total())
+    total = sum(sums.values())
+    if total > config.round_max:
+        raise Rejected(Rule.AboveRoundLimit, limit=config.round_max, sum=total)

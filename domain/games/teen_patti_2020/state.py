@@ -52,7 +52,9 @@ class Between(Struct, frozen=True, tag=True):
     """How the round before ended, for as long as its cards lie there."""
 
 
-class Betting(Struct, frozen=True, tag=True):
+class Betting(Struct, frozen=True, tag=True, cache_hash=True):
+    """Thousands of bettors look at one such state: its hash is worked out once (see views)."""
+
     table: Table
     round: Round
     due: Micros

@@ -1,0 +1,255 @@
+"""The writer: one connection that holds the lock of an operator's log for the length of a batch.
+
+Four messages a batch: begin and lock, load, append, commit. What one decision turns out to need besides is loaded when
+it asks for it.
+"""
+
+import asyncio
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Any
+
+import asyncpg
+import msgspec
+import structlog
+
+from domain.decider import Missing, Rule, Stream, record_of
+from domain.errors import Rejected
+from domain.game import RoundTotals
+from infra import codec, eventlog, postgres
+from infra.sql import queries
+from infra.vault import Vault
+from services.batch import (
+    Accepted,
+    Answer,
+    Appended,
+    Batch,
+    Earlier,
+    Entry,
+    MissingAnswer,
+    MissingTotals,
+    NotYet,
+    Refused,
+    Stored,
+    StoredAccepted,
+    StoredRefused,
+    Unwritable,
+    fresh,
+    streams_named,
+)
+from services.refold import fold_stream
+
+SQL = queries("executor")
+LOCK_TIMEOUT_MS = 5_000
+IDLE_TIMEOUT_MS = 2_000
+
+LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    ConnectionError,
+    TimeoutError,
+    OSError,
+)
+
+Key = tuple[str, str]
+"""Actor and idempotency key."""
+
+log: Any = structlog.get_logger()
+_stored: msgspec.json.Decoder[Stored] = msgspec.json.Decoder(Stored)
+
+
+class UnknownOperator(Exception):
+    """There is no log of this operator."""
+
+
+class NewerSchema(Exception):
+    """A state was folded by a newer version of this program than this one: this process must not write."""
+
+
+class Writer:
+    """A connection with all of its statements prepared before any transaction begins.
+
+    A process frozen in the middle of a prepare would hold the log with neither timeout to end it.
+    """
+
+    def __init__(self, connection: postgres.Connection, dsn: str) -> None:
+        self.connection = connection
+        self._dsn = dsn
+        self._prepared: dict[str, Any] = {}
+
+    @classmethod
+    async def open(cls, dsn: str) -> "Writer":
+        connection = await postgres.connect(
+            dsn,
+            name="executor",
+            cached=0,
+            idle_in_transaction_session_timeout=str(IDLE_TIMEOUT_MS),
+            lock_timeout=str(LOCK_TIMEOUT_MS),
+        )
+        session = cls(connection, dsn)
+        try:
+            await session._prepare()
+        except BaseException:
+            connection.terminate()
+            raise
+        return session
+
+    async def _prepare(self) -> None:
+        for page, names in ((SQL, ("load", "totals", "refused_before", "append")), (eventlog.SQL, _READS)):
+            for name in names:
+                self._prepared[name] = await self.connection.prepare(page[name])
+        await self.connection.execute("select")  # a prepare leaves the session active until the next execute
+
+    async def close(self) -> None:
+        with suppress(*LOST):
+            await self.connection.close(timeout=1)
+
+    async def abandon(self) -> None:
+        """Roll back; a connection that cannot even do that is dropped."""
+        try:
+            await asyncio.wait_for(self.connection.execute("rollback"), 1)
+        except (*LOST, asyncpg.PostgresError):
+            self.connection.terminate()
+
+    async def _fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
+        return await self._prepared[name].fetch(*arguments)
+
+    async def write(self, operator: str, vault: Vault, entries: list[Entry]) -> list[Answer | Exception]:
+        """One transaction: lock, load, decide, append, commit. An answer for each entry, in order."""
+        await self._lock(operator)
+        batch = await self._take(operator, vault, entries)
+        answers = [await self._decide(batch, entry) for entry in entries]
+        answers = [await self._complete(batch, *pair) for pair in zip(entries, answers, strict=True)]
+        if batch.changes:
+            await self._fetch("append", operator, *batch.arguments())
+        await self.connection.execute("commit")
+        return answers
+
+    async def _lock(self, operator: str) -> None:
+        """Begin, and be the log's only writer. What is read in the same message would be stale, so nothing is."""
+        try:
+            await self._begin(operator)
+        except asyncpg.LockNotAvailableError:
+            await self.connection.execute("rollback")
+            await self._lock_by_force(operator)
+
+    async def _begin(self, operator: str) -> None:
+        quoted = operator.replace("'", "''")  # a simple query takes no arguments; it is what saves a round trip
+        lock = f"select from logs where operator = '{quoted}' for update"
+        await self.connection.execute(f"begin isolation level read committed; {lock}")
+
+    async def _lock_by_force(self, operator: str) -> None:
+        """Whoever has held the log for longer than any timeout allows is frozen: end its session, and try once."""
+        waiter = asyncio.create_task(self._begin(operator))
+        try:
+            await asyncio.sleep(0.1)
+            async with postgres.connected(self._dsn, name="executor rescue") as rescue:
+                ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid())
+        except BaseException:
+            waiter.cancel()
+            await asyncio.wait([waiter])
+            raise
+        log.error("ended a session that held the log", operator=operator, sessions=len(ended))
+        await waiter
+
+    async def _take(self, operator: str, vault: Vault, entries: list[Entry]) -> Batch:
+        """The log's head and time, and all that the commands are known to need, in one query."""
+        streams = set[str]().union(*(streams_named(entry.submission) for entry in entries))
+        keys = {(e.submission.actor, e.submission.key) for e in entries if e.submission.key}
+        rows = await self._rows(operator, streams, keys)
+        head = next((row for row in rows if row["kind"] == "head"), None)
+        if head is None:
+            raise UnknownOperator(operator)
+        now = max(head["now"], head["at"])
+        batch = Batch(operator, head["first"], head["bytes"], now, vault)
+        await self._take_in(batch, rows, keys)
+        return batch
+
+    async def _rows(self, operator: str, streams: Collection[str], keys: Collection[Key]) -> list[asyncpg.Record]:
+        actors, names = [actor for actor, _ in keys], [name for _, name in keys]
+        return await self._fetch("load", operator, list(streams), actors, names)
+
+    async def _load(self, batch: Batch, streams: Collection[str] = (), keys: Collection[Key] = ()) -> None:
+        await self._take_in(batch, await self._rows(batch.operator, streams, keys), keys)
+
+    async def _take_in(self, batch: Batch, rows: list[asyncpg.Record], keys: Collection[Key]) -> None:
+        batch.earlier.update(dict.fromkeys(keys))
+        for row in rows:
+            if row["kind"] == "stream":
+                batch.streams[row["name"]] = await self._stream(batch.operator, row)
+            elif row["kind"] == "answer":
+                outcome = _stored.decode(row["text"])
+                earlier = Earlier(row["bytes"], outcome, row["first"], row["last"], row["at"])
+                batch.earlier[row["name"], row["key"]] = earlier
+
+    async def _stream(self, operator: str, row: asyncpg.Record) -> Stream:
+        name, decider, schema = row["name"], row["key"], row["last"]
+        if decider is None:
+            return fresh(name)
+        if schema > codec.STATE_SCHEMA:
+            raise NewerSchema(f"{name} was folded by a newer version of croupier than this one")
+        if schema < codec.STATE_SCHEMA:
+            return await fold_stream(self._fetch, operator, name, decider)
+        return Stream(decider, row["first"], codec.decode_state(decider, row["text"]))
+
+    async def _decide(self, batch: Batch, entry: Entry) -> Answer | Earlier | Exception:
+        """Decide one command, loading what it turns out to need; its failure is its own."""
+        while True:
+            try:
+                return batch.decide(entry)
+            except Missing as missing:
+                await self._load(batch, [missing.stream])
+            except MissingAnswer as missing:
+                await self._load(batch, keys=[missing.name])
+            except MissingTotals as missing:
+                [row] = await self._fetch("totals", batch.operator, missing.round)
+                batch.totals[missing.round] = RoundTotals(**row)
+            except NotYet as later:
+                return later
+            except (asyncpg.PostgresError, Unwritable, *LOST):
+                raise
+            except Exception as problem:
+                log.exception("a decision failed", operator=batch.operator, stream=entry.submission.stream)
+                return problem
+
+    async def _complete(self, batch: Batch, entry: Entry, answer: Answer | Earlier | Exception) -> Answer | Exception:
+        """Put refusals on record, and fetch the events of a repeated command's answer."""
+        if isinstance(answer, Rejected):
+            if answer.rule is Rule.Fenced and await self._on_record(batch, entry):
+                return Refused(str(answer.rule), answer.facts, repeated=True)
+            while True:
+                try:
+                    return batch.refuse(entry, answer)
+                except Missing as missing:
+                    await self._load(batch, [missing.stream])
+        if not isinstance(answer, Earlier):
+            return answer
+        if isinstance(answer.outcome, StoredRefused):
+            return Refused(answer.outcome.rule, answer.outcome.facts, repeated=True)
+        assert isinstance(answer.outcome, StoredAccepted)
+        events = await self._events(batch.operator, answer.first, answer.last)
+        appended = tuple(Appended(row.position, row.stream, row.event) for row in events)
+        states = batch.states_of(entry.submission)
+        return Accepted(
+            answer.first, answer.last, appended, answer.at, answer.outcome.fenced, repeated=True, states=states
+        )
+
+    async def _on_record(self, batch: Batch, entry: Entry) -> bool:
+        """Was this fenced command refused before? Its key is the fence's, which does not remember it."""
+        stream, key = record_of(entry.submission), entry.submission.key
+        if any((row.stream, row.command) == (stream, key) for row in batch.rows):
+            return True
+        return bool(await self._fetch("refused_before", batch.operator, stream, key))
+
+    async def _events(self, operator: str, first: int | None, last: int | None) -> list[eventlog.EventRow]:
+        if first is None:
+            return []
+        return [eventlog.row_of(record) for record in await self._fetch("events_between", operator, first, last)]
+
+
+_READS = ("events_of_stream", "last_of_type", "events_between")
