@@ -79,7 +79,7 @@ def command(as_json: bool, quick: bool, data: Path) -> None:
         shutil.rmtree(folder)
     others = (cpu.others_us() - others) / 1_000_000 / (time.monotonic() - begun)
     click.echo(table(figures))
-    click.echo(f"{'cores that others kept busy':<36}{others:>13.1f} of {os.cpu_count()}")
+    click.echo(f"{'cores that others kept busy':<46}{others:>9.1f} of {os.cpu_count()}")
     click.echo(goals(figures))
     if as_json:
         click.echo(msgspec.json.encode(figures).decode())

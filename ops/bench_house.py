@@ -43,8 +43,7 @@ START_SECONDS = 30
 WARM_UP_S = 0.5
 
 _API = ["-m", "ops", "api"]
-_ONE_AT_A_TIME = "from services import executor; executor.BATCH_MAX = 1; from ops.api import command; command()"
-"""The same API, but each command is a transaction of its own."""
+_SINGLE = ["-m", "ops.bench_single"]
 _FLOOR = [
     *("-m", "uvicorn", "ops.bench_floor:app", "--loop", "uvloop", "--http", "httptools"),
     *("--no-access-log", "--no-proxy-headers", "--no-server-header", "--log-level", "critical"),
@@ -97,7 +96,7 @@ class House:
         """The three servers that are compared; each is idle while another one is measured."""
         self._ports = {name: free_port(LOCALHOST) for name in ("api", "single", "floor")}
         self.start("api", _API)
-        self.start("single", ["-c", _ONE_AT_A_TIME])
+        self.start("single", _SINGLE)
         self.start("floor", [*_FLOOR, "--port", str(self._ports["floor"])])
         for name in self._ports:
             await self._answering(name)

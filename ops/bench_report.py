@@ -19,7 +19,7 @@ class Bets(Struct, frozen=True):
     floor_handler_cpu_us: float
     """Of a bare Litestar handler with a like body and answer."""
     transaction_per_command_cpu_us: float
-    """Of the same API, each command a transaction of its own."""
+    """Of the same API, each command a transaction of its own, on one of 16 connections."""
     pgbench_cpu_us: float | None
     """Of Postgres alone, for the same rows written by pgbench; null where that program is not at hand."""
 
@@ -55,7 +55,7 @@ def table(figures: Figures) -> str:
         ("bets over HTTP, durable", f"{bets.per_s:,.0f} bets/s", f"p50 {bets.p50_ms} ms, p99 {bets.p99_ms} ms"),
         ("CPU of a bet, server and Postgres", f"{bets.cpu_us:,.0f} us", ""),
         ("  bare Litestar handler (a)", f"{bets.floor_handler_cpu_us:,.0f} us", ""),
-        ("  one transaction a command (b)", f"{bets.transaction_per_command_cpu_us:,.0f} us", ""),
+        ("  one transaction a command, 16 at a time (b)", f"{bets.transaction_per_command_cpu_us:,.0f} us", ""),
         ("  pgbench, the same rows (c)", f"{bets.pgbench_cpu_us:,.0f} us" if bets.pgbench_cpu_us else "not here", ""),
         ("CPU of settling a bettor", f"{figures.settlement.cpu_us:,.0f} us", ""),
         ("relay", f"{figures.relay.events_per_s:,.0f} events/s", ""),
@@ -67,7 +67,7 @@ def table(figures: Figures) -> str:
         ("memory of an API process, at most", f"{figures.memory.api_mb:,.0f} MB", ""),
         ("memory of a worker, at most", f"{figures.memory.worker_mb:,.0f} MB", ""),
     ]
-    return "\n".join(f"{what:<36}{value:>20}   {more}".rstrip() for what, value, more in rows)
+    return "\n".join(f"{what:<46}{value:>16}   {more}".rstrip() for what, value, more in rows)
 
 
 def goals(figures: Figures) -> str:

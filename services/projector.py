@@ -22,6 +22,9 @@ from services.lanes import OUTAGE, Backoff, Lease, each_operator
 from services.projections import PROJECTIONS, Projection
 
 BATCH = fanout.BATCH
+_SIP = BATCH // 8
+"""Events read ahead at a time, between the answers of Postgres."""
+
 _BLOCK_MS = 250
 _STANDBY_SECONDS = 0.5
 _REDIS_PAUSE_SECONDS = 2.0
@@ -137,6 +140,7 @@ class Projector:
         self._redis = redis
         self.operator = operator
         self._readers = [_Reader(pool, operator, projection) for projection in projections]
+        self._ahead: list[EventRow] = []
         self._stream: str | None = None
         self._epoch_at = 0.0
         self._redis_again = 0.0
@@ -158,8 +162,9 @@ class Projector:
     async def _follow(self, readers: Sequence[_Reader], block_ms: int) -> int:
         """Those that stand close together share what is read, from Redis while that is whole."""
         slowest = min((reader.at for reader in readers if reader.at), key=lambda at: at.position)
-        rows = await self._next(slowest, block_ms)
-        results = await asyncio.gather(*(reader.take(rows) for reader in readers), return_exceptions=True)
+        rows = self._take_ahead(slowest) or await self._next(slowest, block_ms)
+        work = [*(reader.take(rows) for reader in readers), self._read_ahead(rows)]
+        results = await asyncio.gather(*work, return_exceptions=True)
         for result in results:
             if isinstance(result, NotInTheLog):
                 return self._doubt(result)
@@ -168,9 +173,27 @@ class Projector:
     def _doubt(self, problem: NotInTheLog) -> int:
         """What Redis holds is not this log. Until there is another stream, the log alone is read."""
         log.error("Redis has events that the log does not hold, reading the log", problem=str(problem))
-        self._stream = None
+        self._stream, self._ahead = None, []
         self._redis_again = time.monotonic() + _REDIS_PAUSE_SECONDS
         return 0
+
+    async def _read_ahead(self, rows: Sequence[EventRow]) -> int:
+        """What comes after a full batch, while Postgres works on that batch: a third of the time at full load."""
+        if len(rows) < BATCH:
+            return 0
+        at, ahead = Checkpoint(0, rows[-1].position, rows[-1].hash), list[EventRow]()
+        while len(ahead) < BATCH:
+            entries = await self._from_redis(at.position, 0, _SIP)
+            if not entries or not checkpoints.follows(at, entries):
+                break
+            ahead += entries
+            at = Checkpoint(0, ahead[-1].position, ahead[-1].hash)
+        self._ahead = ahead
+        return 0
+
+    def _take_ahead(self, at: Checkpoint) -> list[EventRow]:
+        ahead, self._ahead = self._ahead, []
+        return ahead if checkpoints.follows(at, ahead[:1]) else []
 
     async def _catch_up(self, reader: _Reader) -> int:
         """One that is far behind reads the log by itself, so that the others need not wait for it."""
@@ -179,7 +202,7 @@ class Projector:
 
     def forget(self) -> None:
         """After an outage, nothing that was known of checkpoints and streams is sure."""
-        self._stream = None
+        self._stream, self._ahead = None, []
         for reader in self._readers:
             reader.at = None
 
@@ -202,13 +225,13 @@ class Projector:
         metrics.projection_from_log.labels(self.operator).inc(len(rows))
         return rows
 
-    async def _from_redis(self, position: int, block_ms: int) -> Sequence[EventRow]:
+    async def _from_redis(self, position: int, block_ms: int, count: int = BATCH) -> Sequence[EventRow]:
         if self._redis is None or time.monotonic() < self._redis_again:
             await asyncio.sleep(block_ms / 1_000)
             return []
         try:
             stream = await self._stream_now()
-            entries = await fanout.read(self._redis, stream, position, count=BATCH, block_ms=block_ms)
+            entries = await fanout.read(self._redis, stream, position, count=count, block_ms=block_ms)
         except (*fanout.SILENT_ERRORS, fanout.BadEntry) as problem:
             if not self._redis_again:
                 log.warning("Redis fails, reading the log", operator=self.operator, problem=repr(problem))

@@ -182,8 +182,17 @@ def _bettor(
     before: Bettor, row: EventRow, status: str, wagers: tuple[Payout, ...], *, staked: Amount, returned: Amount = 0
 ) -> Bettor:
     ended = None if status == "open" else row.at
-    return replace(
-        before, status=status, staked=staked, returned=returned, wagers=wagers, ended_at=ended, last=row.position
+    return Bettor(
+        before.round,
+        before.player,
+        status,
+        staked,
+        returned,
+        wagers,
+        before.placed_at,
+        ended,
+        before.first,
+        row.position,
     )
 
 

@@ -60,6 +60,29 @@ async def test_a_batch_moves_rows_and_checkpoint_together(acme):
     await acme.all_there_once()
 
 
+async def test_the_next_batch_is_read_while_the_first_one_is_applied(acme):
+    await acme.grow(700)
+    await acme.relay()
+    before, projector = from_log(), acme.projector()
+    assert await projector.once() == fanout.BATCH
+    await acme.redis.flushall()
+    assert await projector.once() == (await acme.tip()).position - fanout.BATCH
+    assert from_log() == before
+    await acme.all_there_once()
+
+
+async def test_after_an_outage_what_was_read_ahead_is_forgotten(acme):
+    await acme.grow(700)
+    await acme.relay()
+    before, projector = from_log(), acme.projector()
+    await projector.once()
+    projector.forget()
+    await acme.redis.flushall()
+    await projector.once()
+    assert from_log() > before
+    await acme.all_there_once()
+
+
 async def test_a_hole_that_trimming_made_is_read_from_the_log(acme):
     await acme.grow(300)
     await acme.relay()
