@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from domain.cards import Card
 from domain.money import Amount, Bet, Payout, Transfer
 
 Micros = int
@@ -42,6 +43,10 @@ class SealedSeed(Struct, frozen=True):
     sealed: str
 
 
+Open = Callable[[str, SealedSeed], bytes]
+"""The seed of a round in clear, in a process that holds its key; raises LookupError in one that does not."""
+
+
 class RoundTotals(Struct, frozen=True):
     """What the log says of a round's money, read under its lock when the round is concluded."""
 
@@ -63,7 +68,8 @@ def _no_seal(round_id: str) -> SealedSeed:
     raise LookupError(f"this process may not seal the seed of {round_id}")
 
 
-def _no_open(round_id: str, seed: SealedSeed) -> bytes:
+def no_open(round_id: str, _seed: SealedSeed) -> bytes:
+    """For a process that holds no key: whatever needs a card fails."""
     raise LookupError(f"this process may not open the seed of {round_id}")
 
 
@@ -83,7 +89,7 @@ class Context(Struct, frozen=True):
     """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
     seal: Callable[[str], SealedSeed] = _no_seal
     """Draw 32 fresh bytes from the system's generator and seal them for this round id."""
-    open: Callable[[str, SealedSeed], bytes] = _no_open
+    open: Open = no_open
     """The seed of a round, for a process that holds its key; called only when a card is needed."""
 
     @property
@@ -182,8 +188,12 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """Money of players that the table's own state holds (buy-ins); zero where bets stay in the wallets."""
     rake: Callable[[E], Amount]
     """What an event of the table gives to the house out of its holdings."""
-    view: Callable[[S, Viewer, tuple[Bet, ...]], Any]
-    """What this viewer may see, built up from nothing. The last argument: the viewer's own open bets."""
+    view: Callable[[S, Viewer, tuple[Bet, ...], Open], Any]
+    """What this viewer may see, built up from nothing. After the viewer come his own open bets, and what opens a deck
+    if he may see cards that are still sealed; nothing else is ever taken out of it."""
+    hands: Callable[[S, Viewer, Open], Mapping[str, tuple[Card, ...]]]
+    """Whose cards this viewer may know by now, by player: his own, once he has seen them or the round is over; those
+    the rules showed him; and for an auditor, once the round is over, all. Empty where players hold no cards."""
     public: Callable[[E, Viewer], Any]
     """The event as this viewer may see it, or None."""
     about: Callable[[S], Any]

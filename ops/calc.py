@@ -16,6 +16,7 @@ from domain.game import Resulted
 from domain.games import teen_patti_2020
 from domain.hands import five_card, three_card
 from domain.money import AMOUNT_MAX, Bet, Wager
+from ops import calc_bets
 
 Q = TypeVar("Q")
 Hand = tuple[str, str, str]
@@ -93,6 +94,14 @@ def teen_patti_2020_command(file: IO[bytes]) -> None:
     """What a round returns. In: player_a, player_b, stakes (by spot, in minor units).
     Out: winner, category_a, category_b, bonus, returned (by spot, the stake included)."""
     answer_lines(file, Round, settled)
+
+
+@command.command("three-patti-bets")
+@lines_in
+def three_patti_bets_command(file: IO[bytes]) -> None:
+    """The bets of a 3 Patti hand. In: players, boot, dealer, events (seat, do: bet|see|fold, amount).
+    Out: first_to_act, pot_after_boot, events (with min, max, stake, stake_after, pot_after), end."""
+    answer_lines(file, calc_bets.Hand, calc_bets.ruled)
 
 
 def answer_lines(file: IO[bytes], question: type[Q], answer: Callable[[Q], Struct]) -> None:

@@ -4,7 +4,7 @@ import click
 import msgspec
 
 from domain.decider import TABLE
-from domain.game import Role, Viewer
+from domain.game import Role, Viewer, no_open
 from domain.games import GAMES
 from infra import codec
 from infra.eventlog import SQL
@@ -92,7 +92,7 @@ def list_all(operator: str) -> None:
             for row in rows:
                 game = GAMES[row["decider"]]
                 state = codec.decode_state(row["decider"], row["state"])
-                phase = getattr(game.view(state, Viewer(SHELL, Role.OPERATOR), ()), "phase", "")
+                phase = getattr(game.view(state, Viewer(SHELL, Role.OPERATOR), (), no_open), "phase", "")
                 on = game.round(state) or "no round on"
                 click.echo(f"{row['stream'].removeprefix(TABLE)}  {game.name}  {phase}  {on}")
             name = rows[-1]["stream"]
@@ -114,7 +114,7 @@ def show_table(operator: str, table: str) -> None:
         if found is None:
             raise click.ClickException(f"{operator} has no table {table!r}; `croupier table list {operator}` shows all")
         game = GAMES[found.decider]
-        view = game.view(found.state, Viewer(SHELL, Role.OPERATOR), ())
+        view = game.view(found.state, Viewer(SHELL, Role.OPERATOR), (), no_open)
         show({"table": table, "game": game.name, "view": view, "about": game.about(found.state)})
 
     at_desk(operator, work)

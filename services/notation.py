@@ -148,6 +148,8 @@ def _read(text: str, kind: inspect.Type | None) -> Any:
             return _named(pieces(text[1:-1], " "), kind)
         case inspect.StructType():
             return {f.encode_name: _read(each, f.type) for f, each in zip(kind.fields, pieces(text, ":"), strict=False)}
+        case inspect.BoolType() if text in ("yes", "no"):
+            return text == "yes"
         case inspect.IntType() if re.fullmatch(r"-?\d+", text):
             return int(text)
         case _:

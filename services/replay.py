@@ -13,7 +13,7 @@ import asyncpg
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET, table_of
-from domain.game import Cancelled, Game, Micros, Outcome, Role, RoundTotals, Viewer
+from domain.game import Cancelled, Game, Micros, Outcome, Role, RoundTotals, Viewer, no_open
 from domain.games import GAMES
 from domain.money import Amount, Bet
 from domain.wallet import events as wallet
@@ -180,7 +180,7 @@ class _Playing:
             stream=row.stream,
             type=row.type,
             event=shown,
-            view=self._game.view(self.state, self._viewer, own),
+            view=self._game.view(self.state, self._viewer, own, no_open),
             money=movement(row) if row.stream.startswith(WALLET) else None,
             hash=row.hash.hex(),
         )

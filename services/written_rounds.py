@@ -41,7 +41,13 @@ OPERATOR = "demo"
 START: Micros = 1_800_000_000 * SECOND
 """0:00 of every written round: 15 January 2027, 08:00 UTC."""
 
-ROLES = {"operator": Role.OPERATOR, "studio": Role.STUDIO, "supervisor": Role.SUPERVISOR, "clock": Role.CLOCK}
+ROLES = {
+    "operator": Role.OPERATOR,
+    "studio": Role.STUDIO,
+    "supervisor": Role.SUPERVISOR,
+    "auditor": Role.AUDITOR,
+    "clock": Role.CLOCK,
+}
 """Actors of these names have these roles; everybody else is a player."""
 
 
@@ -251,8 +257,15 @@ class _Play:
         assert self.game is not None, NO_GAME
         state = self._state()
         bets = self.memory.wallet(player).open_in(self.game.round(state) or "")
-        seen = self.game.view(state, Viewer(player, Role.PLAYER), bets)
+        viewer = Viewer(player, ROLES.get(player, Role.PLAYER))
+        seen = self.game.view(state, viewer, bets, self.memory.open)
         yield from _wrapped(" ".join(("=", *self.notation.fields(seen))))
+
+    def hands(self, viewer: str) -> Iterator[str]:
+        """Whose cards this viewer may know by now, as in the history of the round."""
+        assert self.game is not None, NO_GAME
+        known = self.game.hands(self._state(), Viewer(viewer, ROLES.get(viewer, Role.PLAYER)), self.memory.open)
+        yield from _wrapped(" ".join(("=", *(f"{name}={self.notation.value(hand)}" for name, hand in known.items()))))
 
     def wallet(self, player: str) -> Iterator[str]:
         held = self.memory.wallet(player)
@@ -285,6 +298,7 @@ _DIRECTIVES: dict[str, Callable[..., Iterator[str]]] = {
     "game": _Play.sit,
     "player": _Play.player,
     "view": _Play.view,
+    "hands": _Play.hands,
     "wallet": _Play.wallet,
     "about": _Play.about,
     "proof": _Play.proof,

@@ -3,11 +3,12 @@
 from typing import Any
 
 from domain.game import Game
-from domain.games import teen_patti_2020
+from domain.games import teen_patti_2020, three_patti
 
 GAMES: dict[str, Game[Any, Any, Any]] = {
     game.name: game
     for game in (
         teen_patti_2020.GAME,
+        three_patti.GAME,
     )
 }  # fmt: skip

@@ -13,7 +13,7 @@ import msgspec
 from litestar import Request, Response
 
 from domain.decider import HOUSE, TABLE, WALLET, Fence, Submission
-from domain.game import Micros, Role
+from domain.game import Micros, Role, no_open
 from domain.games import GAMES
 from domain.money import EXPONENTS, Amount
 from domain.wallet.state import Wallet
@@ -187,7 +187,7 @@ def answer_at_table(caller: Caller, game: str, stream: str, accepted: Accepted) 
         round_id = found.round(state)
         bets = wallet.open_in(round_id) if round_id else ()
         balance = balance_of(caller.actor, wallet)
-    view = found.view(state, caller.viewer, bets)
+    view = found.view(state, caller.viewer, bets, no_open)
     return CommandAnswer(accepted.last, accepted.at, events_for(caller, game, accepted.events), view, balance)
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.decider import TABLE, WALLET, table_of
-from domain.game import Game, Micros, Role
+from domain.game import Game, Micros, Role, no_open
 from domain.games import GAMES
 from domain.money import Bet
 from domain.wallet import evolve as wallet_evolve
@@ -180,7 +180,7 @@ class Watch:
     def _view(self, scene: Scene) -> Any:
         on = self._game.round(scene.table)
         bets: tuple[Bet, ...] = scene.wallet.open_in(on) if on and scene.wallet else ()
-        return self._game.view(scene.table, self._caller.viewer, bets)
+        return self._game.view(scene.table, self._caller.viewer, bets, no_open)
 
 
 def _told(name: str, frame: Frame) -> bytes:

@@ -9,7 +9,7 @@ from litestar.types import HTTPScope, Receive, Send
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET
-from domain.game import Role
+from domain.game import Role, no_open
 from domain.games import GAMES
 from infra import codec
 from infra.eventlog import SQL
@@ -235,7 +235,7 @@ async def read_table(request: Asked, table: FromPath[str]) -> TableNow:
     if caller.role is Role.PLAYER and on is not None:
         wallet = await parts.stream(caller.operator, WALLET + caller.actor)
         bets = wallet.state.open_in(on) if wallet else ()
-    view = game.view(found.state, caller.viewer, bets)
+    view = game.view(found.state, caller.viewer, bets, no_open)
     return TableNow(table, game.name, game.title, view, game.about(found.state))
 
 

@@ -17,7 +17,7 @@ from domain import fairness
 from domain.cards import DECK
 from domain.decider import REFUSED, TABLE, WALLET, MarkFaulted, SettleBettor, Submission
 from domain.fairness import ClientSeed
-from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer
+from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer, no_open
 from domain.games import GAMES
 from domain.wallet import commands as wallet
 from infra import codec
@@ -235,7 +235,7 @@ class Telling:
     def of_studio(self, table: str, kind: str, number: int) -> Entry:
         """Mostly what a right studio would send next."""
         state = self.house.state(TABLE + table)
-        cards = list(GAME.view(state, VIEWERS[2], ()).cards.values())
+        cards = list(GAME.view(state, VIEWERS[2], (), no_open).cards.values())
         if kind == "ConfirmResult":
             winner = ("player_a", "player_b", "tie")[number % 3]
             return self.at_table(table, Role.STUDIO, "studio", kind, round=GAME.round(state) or "none", winner=winner)
@@ -344,7 +344,9 @@ class Telling:
                 yield codec.encode(answer)
         for name in CONFIGS:
             if (state := self.house.state(TABLE + name)) is not None:
-                yield codec.encode([state, GAME.about(state), *(GAME.view(state, viewer, ()) for viewer in VIEWERS)])
+                yield codec.encode(
+                    [state, GAME.about(state), *(GAME.view(state, viewer, (), no_open) for viewer in VIEWERS)]
+                )
 
 
 def _name(entry: Entry) -> tuple[str, str]:
@@ -376,7 +378,8 @@ def test_whatever_is_asked_money_is_conserved_replay_is_exact_and_nothing_leaks(
             raise
         kinds |= {row.type for row in telling.house.rows}
     known = {kind.__struct_config__.tag for kind in codec.event_types()}
-    not_here = {"wallet.BoughtIn", "wallet.CashedOut"} | {kind for kind in known if kind.startswith("house.")}
+    elsewhere = ("house.", *(f"{name}." for name in GAMES if name != GAME.name))
+    not_here = {"wallet.BoughtIn", "wallet.CashedOut"} | {kind for kind in known if kind.startswith(elsewhere)}
     assert known - kinds == not_here
 
 

@@ -12,7 +12,7 @@ from domain.cards import DECK
 from domain.decider import TABLE, SettleBettor, Submission
 from domain.errors import Rejected
 from domain.fairness import ClientSeed
-from domain.game import Micros, Role, SealedSeed, TimeOut, Viewer, fold
+from domain.game import Micros, Role, SealedSeed, TimeOut, Viewer, fold, no_open
 from domain.games import GAMES
 from domain.games.teen_patti_2020 import commands, events, pays, rules, state
 from domain.games.teen_patti_2020.evolve import evolve
@@ -207,7 +207,9 @@ def test_a_state_stays_small_whatever_players_send() -> None:
 def test_of_a_sealed_seed_nobody_sees_more_than_the_hash(played: House) -> None:
     played.clock()
     shown = b"".join(msgspec.json.encode(GAME.public(event, ANYBODY)) for event in played.events())
-    shown += b"".join(msgspec.json.encode(GAME.view(now, ANYBODY, ())) for now in states_along(played.events()))
+    shown += b"".join(
+        msgspec.json.encode(GAME.view(now, ANYBODY, (), no_open)) for now in states_along(played.events())
+    )
     stored = b"".join(msgspec.json.encode(event) for event in played.events())
     for sealed in played.memory.seeds:
         assert sealed.encode() in stored

@@ -16,7 +16,7 @@ from domain.cards import DECK
 from domain.decider import TABLE, WALLET, MarkFaulted, SettleBettor, Submission
 from domain.errors import Rejected
 from domain.fairness import shuffle
-from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer
+from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer, no_open
 from domain.games import GAMES
 from domain.games.teen_patti_2020 import commands, events
 from domain.games.teen_patti_2020.pays import Spot, Winner, showdown
@@ -265,7 +265,7 @@ class Table(RuleBasedStateMachine):
         for sealed, seed in self.memory.seeds.items():
             if f'"{sealed}"' in now:
                 assert seed.hex() not in text + now
-        viewed = GAME.view(self.state, Viewer("ann", Role.PLAYER), ())
+        viewed = GAME.view(self.state, Viewer("ann", Role.PLAYER), (), no_open)
         assert "sealed" not in msgspec.json.encode(viewed).decode()
 
     @invariant()
@@ -274,7 +274,9 @@ class Table(RuleBasedStateMachine):
         if on is None or on.seed is None:
             return
         of_round = [each.event for each in self.memory.log if each.round == on.id and each.stream == TABLE + "t"]
-        text = msgspec.json.encode([of_round, self.state, GAME.view(self.state, Viewer("ann", Role.PLAYER), ())])
+        text = msgspec.json.encode(
+            [of_round, self.state, GAME.view(self.state, Viewer("ann", Role.PLAYER), (), no_open)]
+        )
         named = {card for card in DECK if f'"{card}"'.encode() in text}
         cards = dealt(self.state)
         assert named == set(cards)

@@ -3,7 +3,8 @@
 Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with deck), evolve, views.
 """
 
-from domain.game import Game, Role
+from domain.cards import Card
+from domain.game import Game, Open, Role, Viewer
 from domain.games.teen_patti_2020 import commands, events, views
 from domain.games.teen_patti_2020.decide import decide
 from domain.games.teen_patti_2020.evolve import evolve
@@ -17,6 +18,10 @@ __all__ = ["GAME", "PayTable", "Result", "Spot", "Winner", "showdown"]
 
 def _nothing(_: State | events.Event) -> int:
     return 0  # bets lie in the players' wallets until they are settled; the house takes no rake
+
+
+def _no_hands(_state: State, _viewer: Viewer, _open: Open) -> dict[str, tuple[Card, ...]]:
+    return {}  # players hold no cards here
 
 
 GAME: Game[State, events.Event, commands.Command] = Game(
@@ -40,6 +45,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     holdings=_nothing,
     rake=_nothing,
     view=views.view,
+    hands=_no_hands,
     public=views.public,
     about=views.about,
     deadline=views.deadline,

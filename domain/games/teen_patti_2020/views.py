@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from domain import fairness
 from domain.cards import Card
 from domain.fairness import ClientSeed
-from domain.game import Cancelled, Micros, Outcome, Resulted, SealedSeed, Viewer
+from domain.game import Cancelled, Micros, Open, Outcome, Resulted, SealedSeed, Viewer
 from domain.games.teen_patti_2020 import events
 from domain.games.teen_patti_2020.events import NextSeed, RecentResult
 from domain.games.teen_patti_2020.pays import Result, Showdown, SpotReturn, most_won, returns_of, showdown
@@ -61,7 +61,7 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     draining: bool = False
 
 
-def view(state: State, _viewer: Viewer, bets: tuple[Bet, ...]) -> TableView:
+def view(state: State, _viewer: Viewer, bets: tuple[Bet, ...], _open: Open) -> TableView:
     return replace(_everybodys(state), bets=bets)
 
 

@@ -1,0 +1,95 @@
+"""How a hand ends: hands shown, the pot awarded or paid back, and what then becomes of the seats."""
+
+from domain.game import Context, Decision, fold
+from domain.games.three_patti import deck, events, seating
+from domain.games.three_patti.events import Dealer, Payment, PlayerResult
+from domain.games.three_patti.evolve import evolve
+from domain.games.three_patti.rules import EndedBy, LeftBecause
+from domain.games.three_patti.state import Between, Ending, InRound, Round, State, Turn
+from domain.money import Amount
+
+Events = tuple[events.Event, ...]
+
+
+def show(
+    before: InRound,
+    so_far: Events,
+    why: EndedBy,
+    context: Context,
+    *,
+    asker: int | None = None,
+    payments: tuple[Payment, ...] = (),
+) -> Decision:
+    """All active hands are shown, and the best wins. Of equal ones whoever asked loses (P21); at a full pot they
+    share (D10). `so_far` are the events that led here from `before`."""
+    on = _round(before, so_far)
+    cards = deck.shuffled(on, context.open)
+    hands = tuple(deck.shown(cards, each) for each in on.active)
+    paid = tuple(payment for payment in payments if payment.amount)
+    shown = events.HandsShown(on.id, why, asker, paid, hands)
+    worth = {each.seat: deck.worth(each.cards) for each in hands}
+    best = tuple(seat for seat, strength in worth.items() if strength == max(worth.values()))
+    winners = best if len(best) == 1 else tuple(seat for seat in best if seat != asker)
+    return _award(before, (*so_far, shown), winners, why, context)
+
+
+def won_by_folds(before: InRound, so_far: Events, context: Context) -> Decision:
+    """The last player standing wins, and shows nothing (P14)."""
+    [winner] = _round(before, so_far).active
+    return _award(before, so_far, (winner.seat,), EndedBy.FOLDS, context)
+
+
+def cancelled(state: InRound, reason: str, context: Context, so_far: Events = ()) -> Decision:
+    """Whatever was put in goes back to its owner, without rake."""
+    on = state.round
+    back = tuple(PlayerResult(each.seat, each.player, each.paid, each.paid) for each in on.players)
+    void = events.RoundCancelled(on.id, reason)
+    return _ended(state, (*so_far, void, events.RoundRefunded(on.id, back, context.now)), context)
+
+
+def _award(before: InRound, so_far: Events, winners: tuple[int, ...], why: EndedBy, context: Context) -> Decision:
+    after = fold(evolve, before, so_far)
+    assert isinstance(after, Ending), "the hand is over"
+    on = after.round
+    rake = 0 if _in_first_circuit(before) else after.table.config.rake(on.pot)
+    shares = _shares(on, winners, on.pot - rake)
+    shown = {each.seat: each.cards for each in after.shown}
+    results = tuple(
+        PlayerResult(each.seat, each.player, each.paid, shares.get(each.seat, 0), shown.get(each.seat, ()))
+        for each in on.players
+    )
+    first = next(each for each in on.players if each.seat in winners)
+    dealer = Dealer(first.seat, first.player)
+    settled = events.RoundSettled(on.id, why, on.pot, rake, results, dealer, context.now)
+    return _ended(before, (*so_far, settled), context)
+
+
+def _in_first_circuit(state: InRound) -> bool:
+    """Whoever's turn it is has not bet yet: then nobody has had a second turn."""
+    if not isinstance(state, Turn):
+        return False
+    acting = state.round.at(state.seat)
+    return acting is not None and not acting.bet
+
+
+def _shares(on: Round, winners: tuple[int, ...], pot: Amount) -> dict[int, Amount]:
+    """Equal shares; odd units go one each to the winners in play order from the seat after the dealer (D10)."""
+    each, odd = divmod(pot, len(winners))
+    order = [player.seat for player in on.players if player.seat in winners]
+    return {seat: each + (at < odd) for at, seat in enumerate(order)}
+
+
+def _round(before: State, so_far: Events) -> Round:
+    after = fold(evolve, before, so_far)
+    assert isinstance(after, InRound)
+    return after.round
+
+
+def _ended(before: State, so_far: Events, context: Context) -> Decision:
+    """The hand's events, then those of the seats: who leaves, who is sat out."""
+    after = fold(evolve, before, so_far)
+    assert isinstance(after, Between), "no hand is on any more"
+    gone = tuple(seat for seat in after.table.seats if seat.leaving)
+    left, transfers = seating.freed(gone, LeftBecause.ASKED, context)
+    then = (*left, *seating.sat_out(after.table, context))
+    return Decision((*so_far, *(seating.timed(after, event, context) for event in then)), transfers)
