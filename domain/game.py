@@ -204,6 +204,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """The id of the round that is on, if one is."""
     result: Callable[[S], Outcome | None]
     """The final outcome of a round whose bets are not all settled yet."""
+    hidden_cards: bool
+    """Players hold cards that not everybody may see: what players send is kept sealed, and every process that serves
+    the game's tables, an API too, needs the game's own vault key."""
     reveals: Callable[[str, Iterable[E]], Any]
     """For replay, given the operator and a round's table events: what anyone can check of its fairness, checked."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission, table_of
+from domain.decider import AUDIT, REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission, table_of
 from domain.errors import Fact, Rejected
 from domain.game import Micros, Role, RoundTotals
 from domain.games import GAMES
@@ -137,7 +137,7 @@ class Batch:
         self._decider = Decider(
             self.streams,
             now,
-            seal=lambda round_id: vault.seal(operator, round_id),
+            seal=lambda game, round_id: vault.seal(operator, game, round_id),
             open_seed=lambda round_id, seed: vault.open(operator, round_id, seed),
             totals=partial(_totals_of, self.totals, self._rounds),
             decided=partial(_was_decided, self.earlier),
@@ -339,7 +339,7 @@ def streams_named(submission: Submission) -> tuple[str, ...]:
 
 def fresh(stream: str) -> Stream:
     """A stream that is not there yet."""
-    for prefix, decider in ((WALLET, "wallet"), (REFUSED, "refused")):
+    for prefix, decider in ((WALLET, "wallet"), (REFUSED, "refused"), (AUDIT, "audit")):
         if stream.startswith(prefix):
             return Stream(decider, 0, codec.initial(decider))
     return Stream("", 0, None) if stream.startswith(TABLE) else Stream("house", 0, codec.initial("house"))

@@ -13,7 +13,7 @@ import asyncpg
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET, table_of
-from domain.game import Cancelled, Game, Micros, Outcome, Role, RoundTotals, Viewer, no_open
+from domain.game import Cancelled, Game, Micros, Open, Outcome, Role, RoundTotals, Viewer, no_open
 from domain.games import GAMES
 from domain.money import Amount, Bet
 from domain.wallet import events as wallet
@@ -78,7 +78,14 @@ class Replay(Struct, frozen=True):
 
 
 async def replay(
-    pool: Pool, operator: str, round_id: str, viewer: Viewer, *, after: int = 0, limit: int = STEPS_MAX
+    pool: Pool,
+    operator: str,
+    round_id: str,
+    viewer: Viewer,
+    open_seed: Open = no_open,
+    *,
+    after: int = 0,
+    limit: int = STEPS_MAX,
 ) -> Replay | None:
     """The round, with at most `limit` steps after number `after`; None if the log knows no such round."""
     playing: _Playing | None = None
@@ -87,7 +94,7 @@ async def replay(
             game = GAMES.get(row.type.partition(".")[0])
             if game is None:
                 return None  # the round's opening is its first event, so this is no round
-            playing = _Playing(game, round_id, viewer, after, limit)
+            playing = _Playing(game, round_id, viewer, open_seed, after, limit)
         playing.play(row)
     if playing is None:
         return None
@@ -119,10 +126,13 @@ class _Proofs:
 class _Playing:
     """A round on its way: the table's state, every bettor's open bets, and what is proved so far."""
 
-    def __init__(self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, after: int, limit: int) -> None:
+    def __init__(
+        self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, open_seed: Open, after: int, limit: int
+    ) -> None:
         self._game = game
         self._round = round_id
         self._viewer = viewer
+        self._open_seed = open_seed
         self._window = range(after + 1, after + limit + 1)
         self._story: list[Any] = []
         self._bets = defaultdict[str, list[Bet]](list)
@@ -180,7 +190,7 @@ class _Playing:
             stream=row.stream,
             type=row.type,
             event=shown,
-            view=self._game.view(self.state, self._viewer, own, no_open),
+            view=self._game.view(self.state, self._viewer, own, self._open_seed),
             money=movement(row) if row.stream.startswith(WALLET) else None,
             hash=row.hash.hex(),
         )

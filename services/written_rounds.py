@@ -102,7 +102,7 @@ class Memory:
                 empty = NO_WALLET if missing.stream.startswith(WALLET) else None
                 self.streams[missing.stream] = Stream("", 0, empty)
 
-    def seal(self, round_id: str) -> SealedSeed:
+    def seal(self, _game: str, round_id: str) -> SealedSeed:
         seed = hashlib.sha256(f"{self._entropy} {round_id} {len(self.seeds)}".encode()).digest()
         sealed = f"sealed-{len(self.seeds) + 1}"
         self.seeds[sealed] = seed

@@ -92,9 +92,9 @@ async def replay_round(
     step alone; else steps after number `cursor`."""
     caller = request.caller
     after, most = (cursor, limit) if step is None else (step - 1, 1)
-    played = await replay(
-        request.parts.pool, caller.operator, checked_round(round_id), caller.viewer, after=after, limit=most
-    )
+    parts, round_ = request.parts, checked_round(round_id)
+    open_seed = parts.open_of(caller.operator)
+    played = await replay(parts.pool, caller.operator, round_, caller.viewer, open_seed, after=after, limit=most)
     if played is None:
         raise problems.not_found("round", round_id)
     if step is not None and not played.steps:

@@ -6,6 +6,7 @@ Whoever sits there mostly does what the view allows, and now and then anything a
 import random
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from domain.decider import TABLE, WALLET, Decided, MarkFaulted, Submission
@@ -87,7 +88,9 @@ class Table:
         return GAME.view(self.state, Viewer(player, role), (), self.memory.open)
 
     def context(self, actor: str, role: Role = Role.PLAYER) -> Context:
-        return Context(OPERATOR, "t", self.now, actor, role, seal=self.memory.seal, open=self.memory.open)
+        return Context(
+            OPERATOR, "t", self.now, actor, role, seal=partial(self.memory.seal, GAME.name), open=self.memory.open
+        )
 
     def refuses(self, player: str, command: Any, state: Any = None) -> str | None:
         """The rule by which the command would be refused now; nothing happens."""

@@ -8,18 +8,19 @@ from msgspec.structs import replace
 from domain import fairness
 from infra.vault import Vault, VaultClosed
 
+GAME = "teen_patti_2020"
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))
 
 
 def test_a_seed_opens_for_its_round_and_has_the_hash_that_was_published():
     vault = Vault({"k1": OLD})
-    sealed = vault.seal("acme", "rng-1.7")
+    sealed = vault.seal("acme", GAME, "rng-1.7")
     assert sealed.key == "k1"
     assert fairness.verify_seed(vault.open("acme", "rng-1.7", sealed), sealed.hash)
 
 
 def test_no_two_seeds_and_no_two_sealings_are_the_same():
-    sealed = [Vault({"k1": OLD}).seal("acme", "rng-1.7") for _ in range(50)]
+    sealed = [Vault({"k1": OLD}).seal("acme", GAME, "rng-1.7") for _ in range(50)]
     assert len({each.hash for each in sealed}) == len({base64.b64decode(each.sealed)[:12] for each in sealed}) == 50
 
 
@@ -27,12 +28,12 @@ def test_no_two_seeds_and_no_two_sealings_are_the_same():
 def test_a_seed_that_was_moved_does_not_open(operator: str, round_id: str):
     vault = Vault({"k1": OLD})
     with pytest.raises(ValueError, match="another round"):
-        vault.open(operator, round_id, vault.seal("acme", "rng-1.7"))
+        vault.open(operator, round_id, vault.seal("acme", GAME, "rng-1.7"))
 
 
 def test_a_seed_that_was_altered_or_exchanged_does_not_open():
     vault = Vault({"k1": OLD})
-    sealed, other = vault.seal("acme", "rng-1.7"), vault.seal("acme", "rng-1.7")
+    sealed, other = vault.seal("acme", GAME, "rng-1.7"), vault.seal("acme", GAME, "rng-1.7")
     raw = bytearray(base64.b64decode(sealed.sealed))
     raw[-1] ^= 1
     with pytest.raises(ValueError, match="does not open"):
@@ -42,9 +43,9 @@ def test_a_seed_that_was_altered_or_exchanged_does_not_open():
 
 
 def test_a_new_key_in_front_seals_and_the_old_one_still_opens():
-    before = Vault({"k1": OLD}).seal("acme", "rng-1.7")
+    before = Vault({"k1": OLD}).seal("acme", GAME, "rng-1.7")
     rotated = Vault({"k2": NEW, "k1": OLD})
-    after = rotated.seal("acme", "rng-1.8")
+    after = rotated.seal("acme", GAME, "rng-1.8")
     assert after.key == "k2"
     for round_id, sealed in (("rng-1.7", before), ("rng-1.8", after)):
         assert fairness.verify_seed(rotated.open("acme", round_id, sealed), sealed.hash)
@@ -53,11 +54,11 @@ def test_a_new_key_in_front_seals_and_the_old_one_still_opens():
 
 
 def test_a_process_without_keys_can_neither_seal_nor_open():
-    sealed, closed = Vault({"k1": OLD}).seal("acme", "rng-1.7"), Vault({})
+    sealed, closed = Vault({"k1": OLD}).seal("acme", GAME, "rng-1.7"), Vault({})
     with pytest.raises(VaultClosed):
         closed.open("acme", "rng-1.7", sealed)
     with pytest.raises(VaultClosed):
-        closed.seal("acme", "rng-1.8")
+        closed.seal("acme", GAME, "rng-1.8")
 
 
 def test_a_vault_that_is_printed_shows_no_key():

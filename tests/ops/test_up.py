@@ -68,7 +68,7 @@ def test_secrets_and_keys_are_for_their_owner_s_eyes_only(up: Up) -> None:
     assert up.data.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_api_knows_no_vault_key_and_the_bots_no_secret_at_all(up: Up) -> None:
+def test_the_api_knows_the_vault_keys_of_hidden_cards_only_and_the_bots_no_secret_at_all(up: Up) -> None:
     known = {
         name: Path(f"/proc/{up.pid_of(words)}/environ").read_bytes()
         for name, words in {"api": "ops api", "worker": "ops worker", "bots": "ops.bots"}.items()
@@ -79,7 +79,20 @@ def test_the_api_knows_no_vault_key_and_the_bots_no_secret_at_all(up: Up) -> Non
         ]
         for name, text in known.items()
     }
-    assert told == {"api": ["SECRET", "POSTGRES"], "worker": ["VAULT_KEYS", "SECRET", "POSTGRES"], "bots": []}
+    assert told == {
+        "api": ["VAULT_KEYS", "SECRET", "POSTGRES"],
+        "worker": ["VAULT_KEYS", "SECRET", "POSTGRES"],
+        "bots": [],
+    }
+    keys = {name: vault_keys(text) for name, text in known.items() if name != "bots"}
+    assert keys["worker"] == {"k1", "three_patti/k1"}
+    assert keys["api"] == {"three_patti/k1"}
+
+
+def vault_keys(environment: bytes) -> set[str]:
+    """The ids of the vault keys that a process is given."""
+    [text] = [each for each in environment.split(b"\0") if each.startswith(b"CROUPIER_VAULT_KEYS=")]
+    return {entry.partition(":")[0] for entry in text.decode().partition("=")[2].split(",")}
 
 
 def test_a_second_one_on_the_same_data_names_the_first(up: Up) -> None:

@@ -51,5 +51,6 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     deadline=views.deadline,
     round=views.round_id,
     result=views.result,
+    hidden_cards=False,
     reveals=views.reveals,
 )

@@ -47,5 +47,6 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     deadline=views.deadline,
     round=views.round_id,
     result=_no_result,
+    hidden_cards=True,
     reveals=proof.reveals,
 )

@@ -264,7 +264,7 @@ def about(state: State) -> About | None:
 
 def public(event: events.Event, _viewer: Viewer) -> events.Event:
     """Every event is for everybody, but of a sealed seed only its hash: no event names a card before all may see it."""
-    if isinstance(event, events.SeedPublished | events.RoundOpened):
+    if isinstance(event, events.SeedPublished | events.SeedDropped | events.RoundOpened):
         return replace(event, seed=SealedSeed(event.seed.hash, "", ""))
     return event
 
