@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -173,13 +172,6 @@ def watched(seed: int, steps: int, game: Game[Any, Any, Any] = GAME) -> tuple[Ta
     return table, watches[0].hands
 
 
-@pytest.fixture
-def _decks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same deck is shuffled for every look: here it is kept, as a process that deals keeps it."""
-    monkeypatch.setattr(fairness, "shuffle", lru_cache(maxsize=64)(fairness.shuffle))
-
-
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_nothing_stored_or_shown_names_a_card_that_its_reader_may_not_know() -> None:
     """Thousands of hands; and nobody sees less than he may."""
     hands, kinds, seed = 0, Counter[str](), 0
@@ -249,7 +241,6 @@ def is_found(game: Game[Any, Any, Any]) -> bool:
 
 
 @pytest.mark.parametrize("leak", [blind, folded, won_by_folds, sideshow, other_of_sideshow_asked, staff])
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_a_view_that_shows_one_hand_too_many_is_found(leak: Leak) -> None:
     def view(state: Any, viewer: Viewer, bets: Any, opens: Any) -> Any:
         shown, on = GAME.view(state, viewer, bets, opens), hand_of(state)
@@ -262,7 +253,6 @@ def test_a_view_that_shows_one_hand_too_many_is_found(leak: Leak) -> None:
 
 
 @pytest.mark.parametrize("what", ["card", "sealed seed", "seed in clear", "salt"])
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_an_event_that_tells_too_much_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = seeds_seen(monkeypatch)
 
@@ -278,7 +268,6 @@ def test_an_event_that_tells_too_much_is_found(what: str, monkeypatch: pytest.Mo
     assert is_found(replace(GAME, public=public))
 
 
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_a_stored_state_that_names_a_card_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = seeds_seen(monkeypatch)
 
