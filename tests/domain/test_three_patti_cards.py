@@ -13,14 +13,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from domain import fairness
 from domain.decider import TABLE
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games.three_patti import commands, events
-from domain.games.three_patti.rules import EndedBy, SeenBecause
+from domain.games.three_patti.rules import SeenBecause
 from domain.games.three_patti.state import Answering, Between, Paused
 from services.written_rounds import OPERATOR, Memory
-from tests.domain.patti_table import CARD, GAME, NAMES, Table, story
+from tests.domain.patti_knowledge import CARD, Knowledge
+from tests.domain.patti_table import GAME, NAMES, Table, story
 
 HANDS_WATCHED = 2_000
 
@@ -41,86 +41,12 @@ VIEWERS = (
 HEX = re.compile(r"[0-9a-f]{32,}")
 
 
-def deck_of(round_id: str, seed: bytes, given: Any) -> fairness.Deck:
-    return fairness.shuffle(seed, operator=OPERATOR, table="t", round=round_id, client_seeds=given)
-
-
-class Knowledge:
-    """What each viewer may know of the hand that is on, or else of the last one. It reads commands, and of the events
-    only what they say of folding and showing."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.known: dict[str, set[str]] = {}
-        self.public: set[str] = set()
-        self.hands: dict[str, set[str]] = {}
-        self.in_hand: dict[int, str] = {}
-        self.secrets: set[str] = set()
-        """Seeds and salts that nobody may be told."""
-
-    def learn(self, event: Any, actor: str, command: Any) -> None:
-        match event:
-            case events.RoundOpened():
-                self._dealt(event)
-            case events.CardsSeen(why=SeenBecause.ASKED):
-                assert isinstance(command, commands.SeeCards)
-                assert self.in_hand[event.seat] == actor
-                self._knows(actor, actor)
-            case events.CardsSeen():
-                self._knows(self.in_hand[event.seat], self.in_hand[event.seat])
-            case events.SideShowResolved():
-                assert command == commands.AnswerSideShow(accept=True, round=command.round)
-                assert self.in_hand[event.target] == actor
-                both = self.in_hand[event.seat], self.in_hand[event.target]
-                self._knows(*both)
-                self._knows(*reversed(both))
-                del self.in_hand[event.folded]
-            case events.Folded():
-                del self.in_hand[event.seat]
-            case events.HandsShown():
-                self._shown(event)
-            case events.RoundSettled() | events.RoundRefunded():
-                for name in self.hands:
-                    self._knows(name, name)
-            case _:
-                pass
-
-    def _dealt(self, event: events.RoundOpened) -> None:
-        deck = deck_of(event.round, self.memory.seeds[event.seed.sealed], event.client_seeds)
-        assert deck.root == event.root
-        self.deck, self.public, self.known = deck, set(), {}
-        self.hands = {each.player: {deck.cards[at].value for at in each.cards} for each in event.dealt}
-        assert sum(map(len, self.hands.values())) == len(set().union(*self.hands.values())) == 3 * len(event.dealt)
-        self.in_hand = {each.seat: each.player for each in event.dealt}
-        self.secrets = {*(salt.hex() for salt in deck.salts), *(s.hex() for s in self.memory.seeds.values())}
-
-    def _knows(self, viewer: str, whose: str) -> None:
-        self.known.setdefault(viewer, set()).update(self.hands[whose])
-
-    def _shown(self, event: events.HandsShown) -> None:
-        assert {each.seat for each in event.hands} == set(self.in_hand)
-        assert event.why is EndedBy.POT_LIMIT or len(event.hands) == 2
-        for each in event.hands:
-            assert set(each.cards) == self.hands[each.player]
-            self.public |= set(each.cards)
-            self.secrets -= {opening.salt for opening in each.openings}
-
-    def of(self, viewer: Viewer) -> set[str]:
-        own = self.known.get(viewer.actor, set[str]()) if viewer.role is Role.PLAYER else set[str]()
-        return self.public | own
-
-    def in_history(self, viewer: Viewer, over: bool) -> set[str]:
-        """An auditor may have the deck opened, once the hand is over."""
-        everything = viewer.role is Role.AUDITOR and over
-        return set().union(*self.hands.values()) if everything else self.of(viewer)
-
-
 class Watch:
     """Looks at all that is stored after every event, and with the eyes of some three viewers at what is shown."""
 
     def __init__(self, table: Table, game: Game[Any, Any, Any]) -> None:
         self.table, self.game = table, game
-        self.knowledge = Knowledge(table.memory)
+        self.knowledge = Knowledge(OPERATOR, lambda _round, seed: table.memory.seeds[seed.sealed])
         self.state: Any = game.initial
         self.hands = 0
         self.chance = random.Random(0)
@@ -130,10 +56,23 @@ class Watch:
             event = each.event
             if each.stream == TABLE + "t":
                 self.state = self.game.evolve(self.state, event)
-                self.knowledge.learn(event, actor, command)
+                self.asked(event, actor, command)
+                self.knowledge.learn(event)
                 self.look(event)
             else:
                 self.check(told(event), set(), "a wallet")
+
+    def asked(self, event: Any, actor: str, command: Any) -> None:
+        """Nobody looks at cards, or lets another look, but by an own command."""
+        match event:
+            case events.CardsSeen(why=SeenBecause.ASKED):
+                assert isinstance(command, commands.SeeCards)
+                assert self.knowledge.in_hand[event.seat] == actor
+            case events.SideShowResolved():
+                assert command == commands.AnswerSideShow(accept=True, round=command.round)
+                assert self.knowledge.in_hand[event.target] == actor
+            case _:
+                pass
 
     def look(self, event: Any) -> None:
         self.hands += isinstance(event, events.RoundSettled | events.RoundRefunded)
