@@ -3,6 +3,7 @@ views: of the events it reads only what they say of looking, folding and showing
 """
 
 import re
+from copy import copy
 from typing import Any
 
 from domain import fairness
@@ -27,6 +28,13 @@ class Knowledge:
         self.seeds: set[str] = set()
         self.secrets: set[str] = set()
         """Seeds and salts that nobody may be told, in hex."""
+
+    def kept(self) -> "Knowledge":
+        """As it is now: what is learnt later does not change it."""
+        now = copy(self)
+        now.known = {name: set(cards) for name, cards in self.known.items()}
+        now.public, now.secrets, now.seeds = set(self.public), set(self.secrets), set(self.seeds)
+        return now
 
     def learn(self, event: Any) -> None:
         match event:

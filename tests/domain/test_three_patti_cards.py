@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from domain import fairness
 from domain.decider import TABLE
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games.three_patti import commands, events
@@ -39,6 +40,10 @@ VIEWERS = (
     Viewer("ops", Role.OPERATOR),
 )
 HEX = re.compile(r"[0-9a-f]{32,}")
+
+
+def deck_of(round_id: str, seed: bytes, given: Any) -> fairness.Deck:
+    return fairness.shuffle(seed, operator=OPERATOR, table="t", round=round_id, client_seeds=given)
 
 
 class Watch:
