@@ -186,12 +186,12 @@ PLANTS: dict[str, Plant] = {
     "worker-1.log": in_a_log,
     "Redis under": in_redis,
     "table commands": in_a_table(
-        "update commands set body = body || $1 where key = (select min(key) from commands)",
-        "update commands set body = replace(body, $1, '')",
+        "update commands set body = body || ' ' || $1 where key = (select min(key) from commands)",
+        "update commands set body = replace(body, ' ' || $1, '')",
     ),
     "table audit": in_a_table(
-        "update audit set subject = subject || $1 where position = 3",
-        "update audit set subject = replace(subject, $1, '') where position = 3",
+        "update audit set subject = subject || ' ' || $1 where position = 3",
+        "update audit set subject = replace(subject, ' ' || $1, '') where position = 3",
     ),
     "event": in_a_table(
         'update events set data = replace(data::text, \'"reason":"the end"\', \'"reason":"\' || $1 || \'"\')::json',
