@@ -4,17 +4,21 @@ Everything told carries between which positions of the log it was true: what may
 """
 
 import asyncio
+import itertools
 import json
 import random
 import secrets
 from collections import Counter
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import httpx
 
 from domain.game import Role, Viewer
 from domain.games.three_patti.rules import See, ShowPaidBy, SideShowWhen
+from ops.fault_house import House
 
+CASH = 1_000_000
 LIKED = {
     "Bet": 8, "SeeCards": 6, "Show": 4, "SideShow": 15, "AnswerSideShow": 10, "ShortShow": 8, "Fold": 2, "SitDown": 8,
     "SitIn": 8, "TopUp": 1, "GiveClientSeed": 1, "SitOut": 0.2, "LeaveTable": 0.3,
@@ -56,21 +60,21 @@ class Text(NamedTuple):
 class Eyes:
     """A caller who remembers what it was told."""
 
-    def __init__(self, url: str, viewer: Viewer, bearer: str, http: httpx.AsyncClient) -> None:
+    def __init__(self, urls: list[str], viewer: Viewer, bearer: str, http: httpx.AsyncClient) -> None:
         self.viewer = viewer
         self.texts: list[Text] = []
-        self._url = url
+        self._urls = urls
         self._bearer = {"authorization": f"Bearer {bearer}"}
         self._http = http
 
     async def read(self, path: str, **about: Any) -> httpx.Response:
-        answer = await self._http.get(f"{self._url}/v1/{path}", headers=self._bearer)
+        answer = await self._insist("GET", f"v1/{path}", headers=self._bearer)
         self._keep(f"GET {path}", answer, **about)
         return answer
 
     async def read_audit(self) -> None:
         """Each entry may show what its event showed, and nothing else."""
-        answer = await self._http.get(f"{self._url}/v1/audit?limit=1000", headers=self._bearer)
+        answer = await self._insist("GET", "v1/audit?limit=1000", headers=self._bearer)
         for each in answer.json().get("entries", ()):
             entry = each["entry"]
             table, at = entry["subject"].partition("table:")[2], entry["position"]
@@ -79,9 +83,21 @@ class Eyes:
 
     async def send(self, path: str, body: Any, **about: Any) -> httpx.Response:
         headers = self._bearer | {"idempotency-key": secrets.token_hex(8)}
-        answer = await self._http.post(f"{self._url}/v1/{path}", json=body, headers=headers)
+        answer = await self._insist("POST", f"v1/{path}", json=body, headers=headers)
         self._keep(f"POST {path} {body}", answer, **about)
         return answer
+
+    async def _insist(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """Ask, with the same key, until somebody answers."""
+        async with asyncio.timeout(30):
+            for again in itertools.count():
+                url = self._urls[again % len(self._urls)]
+                with suppress(httpx.HTTPError):
+                    answer = await self._http.request(method, f"{url}/{path}", **request)
+                    if answer.status_code not in (500, 502, 503):
+                        return answer
+                await asyncio.sleep(0.1)
+        raise AssertionError
 
     def _keep(self, what: str, answer: httpx.Response, **about: Any) -> None:
         if answer.is_success and "position" in (told := answer.json()) and "table" in about:
@@ -93,7 +109,7 @@ class Eyes:
         last = ""
         while True:
             headers = self._bearer | ({"last-event-id": last} if last else {})
-            path = f"{self._url}/v1/tables/{table}/events"
+            path = f"{self._urls[0]}/v1/tables/{table}/events"
             async with self._http.stream("GET", path, headers=headers, timeout=30) as stream:
                 async for line in stream.aiter_lines():
                     if line.startswith("id: "):
@@ -166,5 +182,20 @@ class Company:
         return body
 
 
-def staff(role: Role) -> Viewer:
-    return Viewer(role.value, role)
+async def gathered(house: House, number: int, **more: Any) -> Company:
+    """A table, five players with cash for it, and who looks on: one more, and staff."""
+    table = f"t{number}"
+    before = len(house.players)
+    await house.open_players(6, cash=CASH)
+    bearers = house.bearers()
+
+    def eyes(name: str, role: Role) -> Eyes:
+        return Eyes(house.ground.urls, Viewer(name, role), bearers[name], house.http)
+
+    *players, onlooker = [eyes(name, Role.PLAYER) for name in house.players[before:]]
+    roles = (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)
+    made = Company(table, players, [onlooker, *(eyes(role.value, role) for role in roles)], number)
+    about = {"table": table, "game": "three_patti", "config": config(made.chance) | more}
+    told = await house.staff(Role.OPERATOR, "tables", "OpenTable", about)
+    assert told.accepted, told
+    return made

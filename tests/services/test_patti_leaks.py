@@ -12,8 +12,8 @@ import pytest
 
 from domain.game import Role, Viewer
 from ops.fault_ground import Ground, standing
-from ops.fault_house import CURRENCY, House, clients, open_house
-from tests.services.patti_players import Company, Eyes, Text, config, staff
+from ops.fault_house import House, clients, open_house
+from tests.services.patti_players import Company, Eyes, Text, gathered
 from tests.services.patti_search import NOBODY, Archive, stored
 
 TABLES = 3
@@ -46,7 +46,7 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scen
         environment.setitem(os.environ, "CROUPIER_LOG_LEVEL", "debug")
         async with standing(tmp_path_factory.mktemp("ground"), "api-1", "worker-1") as ground, clients() as http:
             house = await open_house(ground, "leaky", http)
-            scene = Scene(house, [await company(house, number) for number in range(TABLES)])
+            scene = Scene(house, [await gathered(house, number) for number in range(TABLES)])
             watching = [
                 asyncio.create_task(eyes.watch(company.table))
                 for company in scene.companies
@@ -62,25 +62,6 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scen
                 for task in watching:
                     task.cancel()
                 await asyncio.wait(watching)
-
-
-async def company(house: House, number: int) -> Company:
-    """A table, five players with cash for it, an onlooker and staff."""
-    table = f"t{number}"
-    before = len(house.players)
-    await house.open_players(6, cash=1_000_000)
-    bearers = house.bearers()
-    url, http = house.ground.urls[0], house.http
-    players = [Eyes(url, Viewer(name, Role.PLAYER), bearers[name], http) for name in house.players[before : before + 6]]
-    watchers = [
-        Eyes(url, staff(role), bearers[role.value], http)
-        for role in (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)
-    ]
-    company = Company(table, players[:5], [players[5], *watchers], number)
-    about = {"table": table, "game": "three_patti", "config": config(company.chance) | {"currency": CURRENCY}}
-    told = await house.staff(Role.OPERATOR, "tables", "OpenTable", about)
-    assert told.accepted, told
-    return company
 
 
 async def read_everything(scene: Scene) -> None:
