@@ -9,7 +9,8 @@ import json
 import random
 import secrets
 from collections import Counter
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import Any, NamedTuple
 
 import httpx
@@ -106,18 +107,25 @@ class Eyes:
 
     async def watch(self, table: str) -> None:
         """Frames of the table, coming again and again, until cancelled."""
-        last = ""
+        last: int | None = None
         while True:
-            headers = self._bearer | ({"last-event-id": last} if last else {})
-            path = f"{self._urls[0]}/v1/tables/{table}/events"
-            async with self._http.stream("GET", path, headers=headers, timeout=30) as stream:
-                async for line in stream.aiter_lines():
-                    if line.startswith("id: "):
-                        last = line.removeprefix("id: ")
-                    elif line.startswith("data: "):
-                        at = int(last)
-                        where = f"frame {last} to {self.viewer.actor}"
-                        self.texts.append(Text(where, line.removeprefix("data: "), self.viewer, table, at, at))
+            async with aclosing(self.frames(table, last)) as frames:
+                async for last, content in frames:
+                    where = f"frame {last} to {self.viewer.actor}"
+                    self.texts.append(Text(where, content, self.viewer, table, last, last))
+
+    async def frames(self, table: str, after: int | None = None) -> AsyncGenerator[tuple[int, str]]:
+        """Positions and frames of one stream, until it ends."""
+        headers = self._bearer | ({"last-event-id": str(after)} if after else {})
+        path = f"{self._urls[0]}/v1/tables/{table}/events"
+        at = 0
+        async with self._http.stream("GET", path, headers=headers, timeout=30) as stream:
+            async for line in stream.aiter_lines():
+                name, _, told = line.partition(": ")
+                if name == "id":
+                    at = int(told)
+                elif name == "data":
+                    yield at, told
 
 
 class Company:

@@ -1,5 +1,6 @@
 """3 Patti over real HTTP: a hand from the buy-in to the cash-out, what each pair of eyes may see, what is refused."""
 
+import asyncio
 import json
 
 import pytest
@@ -214,6 +215,25 @@ async def tables(casino) -> list[object]:
     """Every stream but the records of refusals."""
     query = "select stream, version, state from streams where stream not like 'refused:%' order by 1"
     return await casino.services.pool.fetch(query)
+
+
+async def test_seats_are_given_once_whoever_asks_at_the_same_time(casino):
+    patti = await PattiTable(casino, "race").open()
+    names = [f"r{number}" for number in range(8)]
+    for name in names:
+        await patti.arrive(name)
+    asked = [patti.send(name, "SitDown", amount=BUY_IN) for name in names for _ in range(2)]
+    answers = await asyncio.gather(*asked)
+    assert [answer.status_code for answer in answers].count(200) == 4
+    seats = (await patti.view())["seats"]
+    assert len({seat["seat"] for seat in seats}) == len({seat["player"] for seat in seats}) == 4
+    await casino.project()
+    cash = [(await casino.get(f"/v1/players/{patti.full(name)}/balance"))["balance"] for name in names]
+    assert sorted(cash) == [CASH - BUY_IN] * 4 + [CASH] * 4
+    leaving = await asyncio.gather(*(patti.send(name, "LeaveTable") for name in names for _ in range(3)))
+    assert [answer.status_code for answer in leaving].count(200) == 4
+    await casino.project()
+    assert {(await casino.get(f"/v1/players/{patti.full(name)}/balance"))["balance"] for name in names} == {CASH}
 
 
 # --- What is sealed -----------------------------------------------------------------------------------------------

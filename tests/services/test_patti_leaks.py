@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 
 import asyncpg
 import pytest
@@ -117,6 +118,18 @@ async def test_every_seat_sees_its_own_cards_once_it_has_looked_and_no_frame_is_
                     assert len(mine["cards"]) == 3, text
                 if mine and mine["status"] == "blind" and view["phase"] in ("turn", "answering"):
                     assert "cards" not in mine, text
+
+
+async def test_a_seat_that_comes_again_anywhere_is_told_the_very_same_frames(scene):
+    """What was told live and what is folded from the log, byte for byte."""
+    for company in scene.companies:
+        eyes = company.players[1]
+        live = [(text.first, text.content) for text in eyes.texts if text.where.startswith("frame")]
+        for begin in range(2, 120, 23):
+            after, expected = live[-begin][0], live[-begin + 1 :]
+            async with aclosing(eyes.frames(company.table, after)) as frames:
+                again = [await anext(frames) for _ in expected]
+            assert again == expected
 
 
 # --- Leaks, planted -----------------------------------------------------------------------------------------------
