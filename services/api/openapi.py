@@ -125,12 +125,12 @@ class Operation:
         return [kind for kind in (self.body, self.answer) if kind not in (None, ASGIApp, AT_TABLE)]
 
     def told(self) -> dict[str, Any]:
-        summary, _, more = self.words.partition("\n\n")
+        summary, _, more = " ".join(self.words.split()).partition(". ")
         roles = f"Roles: {', '.join(self.roles)}." if self.roles else "No key is needed."
         told: dict[str, Any] = {
             "operationId": self.name,
-            "summary": " ".join(summary.split()),
-            "description": f"{' '.join(more.split())} {roles}".strip(),
+            "summary": summary.removesuffix(".").replace("`", ""),  # shown as it is, while descriptions are Markdown
+            "description": f"{more} {roles}".strip(),
             "tags": [self.path.split("/")[2 if self.path.startswith("/v1/") else 1].split("/")[0]],
             "parameters": [*map(self._parameter, self.parameters), *self._headers()],
             "responses": self._answers(),
