@@ -87,7 +87,6 @@ async def test_a_hand_that_is_on_shows_no_card_to_anybody_who_reads_the_records(
 def test_the_document_tells_each_answer_by_its_sample(casino):
     told = json.dumps(document(casino.app)["paths"])
     for kind in SAMPLES:
-        assert msgspec.json.decode(json.dumps(sample_of(kind)), type=kind)
         assert json.dumps(sample_of(kind)) in told, kind
 
 

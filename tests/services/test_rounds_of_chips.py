@@ -116,6 +116,7 @@ async def test_a_sideshow_is_paid_into_the_pot_and_shows_nothing_of_who_folded(a
     paid = {each.wagers[0].spot: each.staked for each in (await bettors(acme, round_id)).values()}
     assert sum(paid.values()) == 1_500
     assert paid[f"seat {resolved.seat}"] >= 500, "boot, first bet, and the sideshow"
+    assert (await replayed(acme, round_id)).holds
 
 
 async def test_a_hand_that_is_on_has_what_is_in_the_pot_by_now(acme, patti):
