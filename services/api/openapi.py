@@ -21,6 +21,7 @@ from services.api import problems
 from services.api.auth import Guard
 from services.api.examples import KNOWN, example_of
 from services.api.problems import MEDIA_TYPE, Problem, ProblemBody
+from services.api.samples import sample_of
 from services.api.sse import Frame
 from services.api.tables import AT_TABLE
 
@@ -169,7 +170,8 @@ class Operation:
         if self.answer == ASGIApp:
             content = {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAMED}}
         else:
-            content = {"application/json": {"schema": _ref(self.answer), "example": example_of(self.answer)}}
+            example = sample_of(self.answer) or example_of(self.answer)
+            content = {"application/json": {"schema": _ref(self.answer), "example": example}}
         headers = {"Idempotent-Replayed": {"schema": {"const": "true"}}} if self.is_command else {}
         done = {"description": "Done." if self.is_command else "As asked.", "headers": headers, "content": content}
         return {str(self.status): done, **refs}
