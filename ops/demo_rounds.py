@@ -9,7 +9,7 @@ import click
 import httpx
 import msgspec
 
-from ops import bots, demo_proof
+from ops import bots_2020, demo_proof
 from ops.client import BalanceNow, Client, Frame, LogPage, Problem, Replay, Statement, View, new_key
 
 CURRENCY = "INR"
@@ -176,7 +176,7 @@ class Story:
         await self.tell.refused(
             "a bet after the close", "BettingIsClosed", self.ann.place_bet(self.live, round_id, {"tie": 100})
         )
-        dealing = asyncio.create_task(bots.deal_round(self.studio, self.live, 0.25))
+        dealing = asyncio.create_task(bots_2020.deal_round(self.studio, self.live, 0.25))
         await self._watched(self.ann, self.live, self.ann_id)
         await dealing
 
