@@ -154,11 +154,68 @@ class Proof(Struct):
     holds: bool
 
 
+class Fairness(Struct):
+    """What a game proves besides."""
+
+    checks: list[Proof]
+
+
 class Replay(Struct):
     round: str
     steps: list[Step]
     proofs: list[Proof]
-    fairness: Any = None
+    fairness: Fairness | None = None
+
+
+class Bettor(Struct):
+    player: str
+    staked: int
+    returned: int
+
+
+class RoundResult(Struct):
+    """Who bet in a round, and what became of it."""
+
+    bettors: list[Bettor]
+
+
+class OpenedDeck(Struct):
+    """A sealed round, opened for an auditor: its seed, and the deck in dealing order."""
+
+    round: str
+    seed: str
+    fits: bool
+    root: str | None = None
+    client_seeds: list[dict[str, str]] = []
+    cards: list[str] = []
+    hands: dict[str, list[str]] = {}
+
+
+class DeckOpening(Struct):
+    """`position` is that of the record of this opening."""
+
+    position: int
+    opened: OpenedDeck
+
+
+class AuditEntry(Struct):
+    position: int
+    action: str
+    actor: str
+    round: str | None
+
+
+class Told(Struct):
+    """An entry of the audit log, with what its event tells everybody."""
+
+    entry: AuditEntry
+    told: dict[str, Any]
+
+
+class AuditPage(Struct):
+    """Newest first."""
+
+    entries: list[Told]
 
 
 class Entry(Struct):
