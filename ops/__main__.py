@@ -32,7 +32,7 @@ VERBS = {
         "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns."),
         "rounds": ("rounds", "Play the written rounds again and show where they tell something else now."),
         "faults": ("faults", "Kill, freeze and set back processes and servers, and prove that nothing came of it."),
-        "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay."),
+        "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay, 3 Patti."),
     },
 }
 _LISTED = {verb: entry for verbs in VERBS.values() for verb, entry in verbs.items()}

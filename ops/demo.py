@@ -12,7 +12,8 @@ from infra.embedded import EmbeddedError
 from infra.settings import SettingsError
 from ops import demo_house, stack
 from ops.client import Client, Problem
-from ops.demo_rounds import Story, Teller
+from ops.demo_rounds import Story
+from ops.demo_teller import Teller
 from ops.stack import Stack
 from services.reconcile import reconcile
 
