@@ -49,6 +49,7 @@ def command(data: Path, port: int, bots: bool) -> None:
         click.echo(_where_to_look(stack, keys, fresh, time.monotonic() - begun))
         _watch_over(stack)
     except KeyboardInterrupt:
+        exec("")  # noqa: S102 - where it came through an exec of text (an import), CPython would still end by SIGINT
         _say("stopping ...")
     except (EmbeddedError, Problem, SettingsError) as fault:
         raise click.ClickException(str(fault)) from fault
