@@ -13,7 +13,20 @@ import asyncpg
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET, table_of
-from domain.game import Cancelled, Game, Micros, Open, Outcome, Role, RoundTotals, Viewer, no_open
+from domain.game import (
+    Brought,
+    Cancelled,
+    Game,
+    Micros,
+    Open,
+    Outcome,
+    PaidIn,
+    PaidOut,
+    Role,
+    RoundTotals,
+    Viewer,
+    no_open,
+)
 from domain.games import GAMES
 from domain.money import Amount, Bet
 from domain.wallet import events as wallet
@@ -124,7 +137,7 @@ class _Proofs:
 
 
 class _Playing:
-    """A round on its way: the table's state, every bettor's open bets, and what is proved so far."""
+    """A round on its way: the table's state, every bettor's open bets or chips, and what is proved so far."""
 
     def __init__(
         self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, open_seed: Open, after: int, limit: int
@@ -136,6 +149,8 @@ class _Playing:
         self._window = range(after + 1, after + limit + 1)
         self._story: list[Any] = []
         self._bets = defaultdict[str, list[Bet]](list)
+        self._seats: dict[str, str] = {}
+        """Whose chips are still in the round, by spot."""
         self._staked = defaultdict[str, Amount](int)
         self._returned: Amount = 0
         self._proofs = _Proofs()
@@ -197,12 +212,41 @@ class _Playing:
 
     def _table(self, row: EventRow, event: Any) -> None:
         self.version = row.version
-        self._story.append(event)
+        before = self._game.holdings(self.state)
         self.state = self._game.evolve(self.state, event)
+        self._chips(row, before)
+        self._story.append(event)
         if said := _books(event):
             totals = self._totals()
             said_right = said == (totals.bettors, totals.staked, totals.returned)
             self.prove("the closed books say what the bettors' events add up to", row.type, said_right)
+
+    def _chips(self, row: EventRow, before: Amount) -> None:
+        """What moved at a table that holds chips, `before` the event in all."""
+        told, rake, after = self._game.chips(row.event), self._game.rake(row.event), self._game.holdings(self.state)
+        if self._story and (before or after):
+            brought = sum(each.amount for each in told if isinstance(each, Brought))
+            same = after == before + brought - rake
+            self.prove("chips are only moved, but for those brought, taken away and raked", row.type, same)
+        for each in told:
+            if isinstance(each, PaidIn):
+                player = self._seats.setdefault(each.spot, each.player)
+                self._staked[player] += each.amount
+        if ended := [each for each in told if isinstance(each, PaidOut)]:
+            self._paid_out(row, ended, rake)
+
+    def _paid_out(self, row: EventRow, ended: list[PaidOut], rake: Amount) -> None:
+        """The round's end says of each player what the events before it add up to, and leaves nothing in the pot."""
+        said = {each.player: each.payout.staked for each in ended}
+        back = sum(each.payout.returned for each in ended)
+        whole = said == self._staked and back + rake == sum(said.values())
+        self.prove("the closed books say what the bettors' events add up to", row.type, whole)
+        for each in ended:
+            if each.payout.odds == "refunded":
+                same = each.payout.returned == self._staked[each.player]
+                self.prove("every refund is the whole open stake of a cancelled round", each.player, same)
+        self._returned += back
+        self._seats.clear()
 
     def _wallet(self, player: str, event: wallet.Event) -> None:
         bets = self._bets[player]
@@ -239,7 +283,7 @@ class _Playing:
 
     def _totals(self) -> RoundTotals:
         staked = [amount for amount in self._staked.values() if amount]
-        still_open = sum(1 for bets in self._bets.values() if bets)
+        still_open = sum(1 for bets in self._bets.values() if bets) + len(self._seats)
         return RoundTotals(len(staked), sum(staked), self._returned, still_open)
 
 

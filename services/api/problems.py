@@ -79,7 +79,7 @@ def title_of(code: str) -> str:
 
 UNKNOWN = {"UnknownPlayer", "UnknownTable", "UnknownKey"}
 _BOUNDS = re.compile(
-    r"^(Above|Below|TooMany|Insufficient|Wrong|Unknown)|(OffStep|TooLarge|OutOfRange|Fractions|Disagree)$"
+    r"^(Above|Below|TooMany|Insufficient|NotEnough|NoSuch|Off|Wrong|Unknown)|(OffStep|TooLarge|OutOfRange|Fractions|Disagree)$"
 )
 
 

@@ -143,8 +143,8 @@ _opening = msgspec.json.Decoder(OpenSealed)
 
 @post("/openings", guards=[may(Role.AUDITOR)], status_code=200, body=OpenSealed)
 async def open_sealed(request: Asked) -> Response[Opening]:
-    """Open what is sealed in an event of a game with hidden cards, once its round is over: the whole deck, a seed that
-    was not used, or what a player had asked for. Who opened it and why is itself an event."""
+    """Open what is sealed in an event. It is of a game with hidden cards, and its round is over: you are told the whole
+    deck, a seed that was not used, or what a player had asked for. Who opened it and why is itself an event."""
     command, parts, operator = await command_of(request), request.parts, request.caller.operator
     body = decode(_opening, command.body)
     try:

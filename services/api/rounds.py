@@ -28,7 +28,10 @@ class RoundPage(Struct, frozen=True):
 
 
 class RoundResult(Struct, frozen=True):
-    """A round and who bet in it, by name; to a player only the player's own bets. `next` is the cursor of more."""
+    """A round and who bet in it, by name; to a player only the player's own bets. `next` is the cursor of more.
+
+    Where players hold chips, a bettor has one wager: all that went into the pot from the seat, and what was won of it.
+    """
 
     round: rounds.Round
     bettors: tuple[rounds.Bettor, ...]

@@ -63,3 +63,27 @@ def test_a_process_without_keys_can_neither_seal_nor_open():
 
 def test_a_vault_that_is_printed_shows_no_key():
     assert repr(Vault({"k1": OLD, "k2": NEW})) == "Vault(2 keys)"
+
+
+def test_a_game_with_a_key_of_its_own_is_sealed_under_it_whatever_stands_before():
+    vault = Vault({"k1": OLD, "three_patti/k1": NEW})
+    assert vault.seal("acme", "three_patti", "p.1").key == "three_patti/k1"
+    assert vault.seal("acme", GAME, "t.1").key == "k1"
+    rotated = Vault({"three_patti/k2": OLD, "three_patti/k1": NEW})
+    assert rotated.seal("acme", "three_patti", "p.2").key == "three_patti/k2"
+    with pytest.raises(VaultClosed, match=GAME):
+        rotated.seal("acme", GAME, "t.2")
+
+
+def test_a_text_opens_for_its_operator_and_game_only_and_says_nothing_by_itself():
+    vault = Vault({"k1": OLD, "three_patti/k1": NEW})
+    sealed = vault.seal_text("acme", "three_patti", '{"card":"As"}')
+    assert sealed.startswith("sealed:three_patti/k1:")
+    assert "As" not in base64.b64decode(sealed.rpartition(":")[2]).decode("latin-1")
+    assert vault.seal_text("acme", "three_patti", '{"card":"As"}') != sealed
+    assert vault.open_text("acme", "three_patti", sealed) == '{"card":"As"}'
+    for operator, game in (("other", "three_patti"), ("acme", GAME)):
+        with pytest.raises(ValueError, match="does not open"):
+            vault.open_text(operator, game, sealed)
+    with pytest.raises(VaultClosed):
+        Vault({"k1": OLD}).open_text("acme", "three_patti", sealed)

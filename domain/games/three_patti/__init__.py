@@ -40,6 +40,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     returns=_no_returns,
     holdings=views.holdings,
     rake=views.rake,
+    chips=views.chips,
     view=views.view,
     hands=views.hands,
     public=views.public,
