@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import os
 import secrets
+import warnings
 from collections.abc import AsyncGenerator, Iterator
 from typing import NamedTuple
 
@@ -55,7 +56,8 @@ def engine_answers() -> bool:
     except Exception:  # noqa: BLE001 - whatever it is, there is no engine to use
         return False
     finally:
-        gc.collect()  # what a failed probe leaves behind has been seen to fall into pytest's own imports
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            gc.collect()  # what a failed probe leaves behind has been seen to fall into pytest's own imports
     return True
 
 

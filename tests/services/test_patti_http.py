@@ -241,7 +241,7 @@ async def test_seats_are_given_once_whoever_asks_at_the_same_time(casino):
 
 async def test_what_a_player_sends_is_kept_sealed_and_an_auditor_opens_a_refusal(casino):
     patti = await PattiTable(casino, "sealed").open("a", "b", "c")
-    on, other, _ = await order(patti)
+    on = await patti.turn()
     await patti.send(on, "Bet", "sealed-bet", amount=100)
     await patti.send(on, "Bet", "sealed-twice", amount=140)
     query = "select body from commands where key = any($1::text[])"
@@ -254,7 +254,7 @@ async def test_what_a_player_sends_is_kept_sealed_and_an_auditor_opens_a_refusal
     auditor = casino.bearer(Role.AUDITOR)
     opening = {"position": position, "why": "a dispute"}
     assert_problem(await casino.send("/v1/openings", opening, auditor), 409, "RoundIsOn")
-    await patti.does(other, "Fold")
+    await patti.does(await patti.turn(), "Fold")
     await patti.does(await patti.turn(), "Fold")
     opened = await casino.done("/v1/openings", opening, auditor)
     assert json.loads(opened["opened"]["asked"]) == {"type": "Bet", "amount": 140}
