@@ -10,7 +10,10 @@ import click
 VERBS = {
     "Start here": {
         "up": ("up", "Run everything on this machine, with tables to look at and bots that play."),
-        "demo": ("demo", "Play a few rounds over HTTP, told step by step, and check that the books agree."),
+        "demo": (
+            "demo",
+            "Play a few rounds of each game over HTTP, told step by step, and check that the books agree.",
+        ),
         "test": ("check", "Run the whole gate: format, lint, types, import contracts, tests."),
     },
     "Run the parts": {

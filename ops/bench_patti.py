@@ -58,6 +58,7 @@ class Table:
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
         self.acts = 0
+        self.over = False
 
     async def open(self, port: int) -> None:
         opening = msgspec.convert({"type": "OpenTable", "config": CONFIG}, GAME.commands[Role.OPERATOR])
@@ -67,11 +68,11 @@ class Table:
             await self._send(player, {"type": "SitDown", "amount": BUY_IN})
 
     async def play(self) -> None:
-        """Hand after hand, until it is told to end."""
+        """Hand after hand, until `over`."""
         try:
-            while True:
+            while not self.over:
                 view, turns = await self._dealt(), dict[int, int]()
-                while view.round:
+                while view.round and not self.over:
                     view = await self._act(view, turns)
         finally:
             self._writer.close()
@@ -126,15 +127,15 @@ async def measured(house: House, tables: int, repetitions: int, seconds: float) 
             rates.append(acts / (time.perf_counter() - begun))
             costs.append((_used(house) - used) / acts)
     finally:
-        for task in playing:
-            task.cancel()
+        for table in made:
+            table.over = True
         await asyncio.gather(*playing, return_exceptions=True)
         house.end("api")
     return Patti(tables, round(median(rates), 2), round(median(costs), 2))
 
 
 async def _playing(tasks: list[asyncio.Task[None]], seconds: float) -> None:
-    """They never end by themselves: one that has ended has failed, and says why."""
+    """They do not end by themselves: one that has ended has failed, and says why."""
     ended, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     for task in ended:
         task.result()

@@ -107,8 +107,10 @@ def bold(view: View, luck: float) -> Move:
 
 
 def blind(view: View, luck: float) -> Move:
-    """Never looks: half the price, and nobody may ask him for a sideshow."""
-    return first(view, "Show") if luck < 0.5 else raised(view, luck if luck > 0.8 else 0)
+    """Never looks: half the price, and nobody may ask him for a sideshow. Gives up only where it gets dear."""
+    if dear(view) and luck > 0.8:
+        return first(view, "Fold")
+    return first(view, "Show") if luck < 0.4 else raised(view, luck if luck > 0.8 else 0)
 
 
 def bluffer(view: View, luck: float) -> Move:

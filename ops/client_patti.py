@@ -38,22 +38,6 @@ class Seat(Struct, frozen=True):
     leaving: bool = False
 
 
-class Result(Struct, frozen=True):
-    seat: int
-    player: str
-    paid: int
-    won: int
-    cards: tuple[str, ...] = ()
-
-
-class Last(Struct, frozen=True):
-    """The hand before; `ended_by` none: cancelled."""
-
-    round: str
-    results: tuple[Result, ...]
-    ended_by: str | None = None
-
-
 class View(Struct, frozen=True):
     """A table as its viewer sees it: cards as far as he may know them, and what he may do now."""
 
@@ -67,7 +51,6 @@ class View(Struct, frozen=True):
     sideshow_of: int | None = None
     you: int | None = None
     allowed: tuple[Allowed, ...] = ()
-    last: Last | None = None
     seed_hash: str | None = None
     root: str | None = None
     next_round: str | None = None

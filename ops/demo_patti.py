@@ -13,15 +13,17 @@ import msgspec
 from msgspec import Struct
 
 from ops import client_patti, demo_proof
-from ops.client import AuditPage, BalanceNow, Client, DeckOpening, FrameOf, LogPage, Proof, Replay, new_key
+from ops.client import AuditPage, BalanceNow, Client, DeckOpening, FrameOf, LogPage, Proof, Replay, RoundResult, new_key
 from ops.client_patti import View
 from ops.demo_teller import WAIT_S, Teller, first, money, unless_refused
 
 CURRENCY = "INR"
-CONFIG = {
-    "currency": CURRENCY, "boot": 100, "buy_in_min": 5_000, "buy_in_max": 20_000, "rake_bps": 250, "pause_seconds": 1,
-}  # fmt: skip
+BOOT, RAKE_BPS = 100, 250
 CASH, BUY_IN = 15_000, 10_000
+CONFIG = {
+    "currency": CURRENCY, "boot": BOOT, "buy_in_min": 5_000, "buy_in_max": 20_000, "rake_bps": RAKE_BPS,
+    "pause_seconds": 1,
+}  # fmt: skip
 WIDTH = 110
 
 
@@ -89,7 +91,7 @@ class Patti:
         self.hands: dict[str, tuple[str, ...]] = {}
         self.results: dict[str, tuple[int, int]] = {}
         """What each put in, and what each was given."""
-        self.opened_at = self.shown_at = self.rake = 0
+        self.opened_at = self.shown_at = self.settled_at = self.rake = 0
 
     async def play(self) -> None:
         try:
@@ -117,7 +119,7 @@ class Patti:
             await self.operator.deposit(guest.id, CASH, CURRENCY, "from their bank")
             token = (await self.operator.session(guest.id)).token
             self.guests[at] = Guest(guest.name, guest.id, self.operator.acting_as(token))
-        self.tell.say(f"Cy, Di and Ed have {money(CASH)} each; the boot is {money(100)}")
+        self.tell.say(f"Cy, Di and Ed have {money(CASH)} each; the boot is {money(BOOT)}")
         seen = client_patti.watch(self.operator, self.table)
         view = (await first(seen, lambda frame: frame.view.next_seed_hash is not None)).view
         self.published = view.next_seed_hash or ""
@@ -159,12 +161,12 @@ class Patti:
         return one, two, three
 
     async def _bets(self, one: Guest, two: Guest, three: Guest) -> None:
-        early = client_patti.send(two.client, self.table, "Bet", amount=100)
+        early = client_patti.send(two.client, self.table, "Bet", amount=BOOT)
         await self.tell.refused(f"{two.name} bets before {one.name} has", "NotYourTurn", early)
         await self._does(one, "Bet", "bets blind")
         await self._does(two, "Bet", "raises, blind", most=True)
         await self._does(three, "SeeCards", "looks")
-        low = client_patti.send(three.client, self.table, "Bet", amount=200)
+        low = client_patti.send(three.client, self.table, "Bet", amount=2 * BOOT)
         await self.tell.refused(f"{three.name} has looked and bets as if blind", "BelowMinimum", low)
         await self._does(three, "Bet", "calls at a seen player's price")
         await self._does(one, "SeeCards", "looks")
@@ -211,7 +213,7 @@ class Patti:
         await self._does(three, "Show", "pays for a show")
         at, shown = await self.onlooker.event("HandsShown")
         _, opened = await self.onlooker.event("RoundOpened")
-        _, settled = await self.onlooker.event("RoundSettled")
+        self.settled_at, settled = await self.onlooker.event("RoundSettled")
         await self.third.event("RoundSettled")
         for hand in shown["hands"]:
             self.tell.say(f"{hand['player']:<12} {' '.join(hand['cards'])}   {hand['category'].replace('_', ' ')}")
@@ -220,9 +222,14 @@ class Patti:
         self.tell.check("two hands are shown, as their players had seen them", same)
         demo_proof.check_show(opened, shown, self.root, self.tell.check)
         demo_proof.check_winner(shown, settled, self.tell.check)
+        agreed = settled["rake"] == settled["pot"] * RAKE_BPS // 10_000
+        self.tell.check(f"the rake, {money(settled['rake'])} of {money(settled['pot'])}, is what was agreed", agreed)
         others = {card for player, hand in self.hands.items() if player != three.id for card in hand}
         early = self.onlooker.shows(others | set(self.hands[three.id]), at) or self.third.shows(others, at)
-        self.tell.check("no live stream held a card before all were to see it", not early)
+        then = all(self.onlooker.shows([card]) for hand in as_seen.values() for card in hand)
+        self.tell.check(
+            "no live stream held a card before all were to see it, and then it held the six", not early and then
+        )
         secret = self.hands[folded.id]
         self.tell.check(
             f"and none holds {folded.name}'s now", not (self.onlooker.shows(secret) or self.third.shows(secret))
@@ -250,7 +257,10 @@ class Patti:
         before = "".join(entry.data for entry in log.events if entry.position < self.shown_at)
         nine = {card for hand in self.hands.values() for card in hand}
         unsaid = not names(before.encode(), nine) and not names(told.encode(), secret)
-        self.tell.check("the log itself names no card before the show, and the folded ones never", unsaid)
+        said = all(names(told.encode(), [card]) for card in nine.difference(secret))
+        self.tell.check(
+            "the log itself names no card before the show, then six, and the folded ones never", unsaid and said
+        )
         replay = await self.auditor.get(f"/v1/rounds/{self.round}/replay", Replay)
         steps = ", ".join(step.type.partition(".")[2] for step in replay.steps)
         for line in textwrap.wrap(f"replayed: {steps}", WIDTH):
@@ -260,6 +270,9 @@ class Patti:
         text = bytes(await three.client.get(f"/v1/rounds/{self.round}/replay", msgspec.Raw))
         own = names(text, self.hands[three.id]) and not names(text, secret)
         self.tell.check(f"{three.name}'s own replay shows {three.name}'s cards, and still not {folded.name}'s", own)
+        rows = await self.operator.get(f"/v1/rounds/{self.round}", RoundResult, after=self.settled_at)
+        booked = {each.player: (each.staked, each.returned) for each in rows.bettors}
+        self.tell.check("the round's result says the same of each player's money", booked == self.results)
 
     async def _auditor_opens(self, three: Guest) -> None:
         self.tell.scene("A dispute: the auditor opens the deck, and that is on record")

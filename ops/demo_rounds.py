@@ -52,7 +52,7 @@ class Story:
     # --- Scenes ---
 
     async def _open_house(self) -> None:
-        self.tell.scene("The operator hires staff and opens two tables")
+        self.tell.scene("The operator hires staff and opens a table")
         self.begin = (await self.operator.get("/v1/events", LogPage, limit=1)).tip
         self.studio = await self._staff("studio")
         self.supervisor = await self._staff("supervisor")
