@@ -8,7 +8,7 @@ run, and all such cards do at once; so a hand of 11 takes at most 72 choices, an
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
-from itertools import chain, product
+from itertools import chain, product, takewhile
 
 from msgspec import Struct
 
@@ -77,10 +77,17 @@ _RUN_STARTS = ~(_RANK << 11 | _RANK << 12)
 _COLUMNS = [_RANK << rank for rank in range(13)]
 
 _POINTS = {card: 1 if card.rank is Rank.ACE else min(card.rank, 10) for card in DECK}
-_SUIT_POINTS = [0]
+
+
+def _points_of_each_set(suit: Sequence[Card]) -> list[int]:
+    sums = [0]
+    for card in suit:
+        sums += [fewer + _POINTS[card] for fewer in sums]
+    return sums
+
+
+_SUIT_POINTS = _points_of_each_set(DECK[:13])
 """The points of each of the 8,192 sets of cards of one suit (G3)."""
-for _card in DECK[:13]:
-    _SUIT_POINTS += [below + _POINTS[_card] for below in _SUIT_POINTS]
 
 
 def _number(cards: Iterable[Card]) -> _Cards:
@@ -267,21 +274,68 @@ def best_answer(knocker_melds: Melds, hand: Sequence[Card]) -> Answer:
 
     Nothing may be laid off on a gin (G20): then no melds are given.
     """
-    held = _number(hand)
     _number(chain(hand, *knocker_melds))
-    found = Answer((), (), (), _points(held) + 1)
-    ...
-    return found
+    held = _number(hand)
+    laid = min(_ways_to_lay(knocker_melds, held), key=lambda laid: (_least(held - sum(laid)), len(laid)))
+    own = best(_cards(held - sum(laid)))
+    where = tuple((DECK[bit.bit_length() - 1], index) for bit, index in laid.items())
+    return Answer(own.melds, where, own.deadwood, own.points)
 
 
 def answer(knocker_melds: Melds, hand: Sequence[Card], melds: Melds, laid: Laid) -> Answer:
     """The answer that the opponent declares, with its deadwood; Faulty, if it cannot be.
 
-    Cards may be named in any order: a chain on a run is judged as it lies in the end.
+    Cards may come in any order: a chain on a run is judged as it lies in the end.
     """
-    raise NotImplementedError
+    left = _left(hand, melds, [card for card, _ in laid])
+    for index in dict.fromkeys(index for _, index in laid):
+        cards = [card for card, on in laid if on == index]
+        if not 0 <= index < len(knocker_melds) or not is_meld((*knocker_melds[index], *cards)):
+            raise Faulty(Fault.DOES_NOT_FIT, cards)
+    return Answer(melds, laid, left, _points(_number(left)))
 
 
 def arranged(hand: Sequence[Card], melds: Melds) -> Arrangement:
-    """The arrangement that a knocker declares, with its deadwood, which need not be the least; Faulty, if it cannot be."""
-    raise NotImplementedError
+    """The arrangement that a knocker declares, with its deadwood, the least or not (D12); Faulty, if it cannot be."""
+    left = _left(hand, melds, ())
+    return Arrangement(melds, left, _points(_number(left)))
+
+
+def _left(hand: Sequence[Card], melds: Melds, laid: Sequence[Card]) -> tuple[Card, ...]:
+    """What of the hand lies in none of these places."""
+    placed = [*chain.from_iterable(melds), *laid]
+    if twice := [card for card in dict.fromkeys(placed) if placed.count(card) > 1]:
+        raise Faulty(Fault.TWICE, twice)
+    if foreign := [card for card in placed if card not in hand]:
+        raise Faulty(Fault.NOT_HELD, foreign)
+    for meld in melds:
+        if not is_meld(meld):
+            raise Faulty(Fault.NO_MELD, meld)
+    return _cards(_number(hand) & ~_number(placed))
+
+
+def _ways_to_lay(knocker_melds: Melds, held: _Cards) -> list[dict[_Cards, int]]:
+    """Which cards may be laid off on which meld, in every way that can matter: for each end of a meld none, one or two.
+
+    Two are enough: three in a row are a run of one's own and weigh as little there.
+    """
+    ways: list[dict[_Cards, int]] = [{}]
+    for index, meld in enumerate(knocker_melds):
+        for line in _lines(meld, held):
+            longer = [dict.fromkeys(line[: length + 1], index) for length in range(len(line))]
+            ways += [way | more for way in ways for more in longer if way.keys().isdisjoint(more)]
+    return ways
+
+
+def _lines(meld: Sequence[Card], held: _Cards) -> list[list[_Cards]]:
+    """The held cards that fit a meld: the fourth of a rank, or what goes on from either end of a run, nearest first."""
+    number = _number(meld)
+    if meld[0].rank is meld[1].rank:
+        fourth = held & ~number & _RANK << DECK.index(meld[0]) % 13
+        return [[fourth]] if fourth else []
+    lowest, highest = number & -number, 1 << number.bit_length() - 1
+    below = takewhile(
+        (held & ~_KINGS).__and__, (lowest >> 1, lowest >> 2)
+    )  # past an ace comes the king of another suit
+    above = takewhile((held & ~_ACES).__and__, (highest << 1, highest << 2))
+    return [list(below), list(above)]
