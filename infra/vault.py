@@ -1,7 +1,8 @@
-"""The vault: seals seeds so that nothing stored shows a card, and opens them in the processes that deal.
+"""The vault: seals seeds so that nothing stored shows a card, and words that not everybody may read; and opens them in
+the processes that deal.
 
-AES-256-GCM under a key id; the operator, table and round are bound in as associated data, so that a sealed seed moved
-to another round does not open.
+AES-256-GCM under a key id; what it is, operator, table and round are bound in as associated data, so that something
+sealed and moved to another round does not open.
 """
 
 import base64
@@ -13,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from domain import fairness
-from domain.game import SealedSeed
+from domain.game import Sealed, SealedSeed, SealedText
 
 _NONCE = 12
 
@@ -34,26 +35,37 @@ class Vault:
 
     def seal(self, operator: str, round_id: str) -> SealedSeed:
         """32 fresh bytes from the system's generator, sealed for this round."""
-        if self._current is None:
-            raise VaultClosed("no vault key in this process")
-        seed, nonce = secrets.token_bytes(32), secrets.token_bytes(_NONCE)
-        sealed = nonce + self._keys[self._current].encrypt(nonce, seed, _bound(operator, round_id))
-        return SealedSeed(fairness.seed_hash(seed), self._current, base64.b64encode(sealed).decode())
+        seed = secrets.token_bytes(32)
+        return SealedSeed(fairness.seed_hash(seed), *self._sealed(seed, _bound("seed", operator, round_id)))
 
-    def open(self, operator: str, round_id: str, seed: SealedSeed) -> bytes:
-        """The seed. Raises VaultClosed without its key, ValueError when it was sealed for another round or altered."""
-        key = self._keys.get(seed.key)
+    def seal_text(self, operator: str, round_id: str, text: str) -> SealedText:
+        """Words of a round, for whom the rules let read them."""
+        return SealedText(*self._sealed(text.encode(), _bound("text", operator, round_id)))
+
+    def open(self, operator: str, round_id: str, sealed: Sealed) -> bytes:
+        """The seed, or the text as UTF-8. Raises VaultClosed without its key, ValueError when it was sealed for another
+        round or altered."""
+        key = self._keys.get(sealed.key)
         if key is None:
-            raise VaultClosed(f"no vault key {seed.key!r} in this process")
-        sealed = base64.b64decode(seed.sealed)
+            raise VaultClosed(f"no vault key {sealed.key!r} in this process")
+        kind = "seed" if isinstance(sealed, SealedSeed) else "text"
+        raw = base64.b64decode(sealed.sealed)
         try:
-            opened = key.decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound(operator, round_id))
+            opened = key.decrypt(raw[:_NONCE], raw[_NONCE:], _bound(kind, operator, round_id))
         except InvalidTag:
-            raise ValueError(f"the sealed seed of {round_id} does not open: it was sealed for another round") from None
-        if fairness.seed_hash(opened) != seed.hash:
+            raise ValueError(f"the sealed {kind} of {round_id} does not open: it is of another round") from None
+        if isinstance(sealed, SealedSeed) and fairness.seed_hash(opened) != sealed.hash:
             raise ValueError(f"the seed of {round_id} does not match its published hash")
         return opened
 
+    def _sealed(self, plain: bytes, bound: bytes) -> tuple[str, str]:
+        """The id of the key, and what it made of this."""
+        if self._current is None:
+            raise VaultClosed("no vault key in this process")
+        nonce = secrets.token_bytes(_NONCE)
+        sealed = nonce + self._keys[self._current].encrypt(nonce, plain, bound)
+        return self._current, base64.b64encode(sealed).decode()
 
-def _bound(operator: str, round_id: str) -> bytes:
-    return hashlib.sha256(f"croupier-seed-1\0{operator}\0{round_id}".encode()).digest()
+
+def _bound(kind: str, operator: str, round_id: str) -> bytes:
+    return hashlib.sha256(f"croupier-{kind}-1\0{operator}\0{round_id}".encode()).digest()

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from domain import fairness
+from domain.game import SealedSeed
 from infra.vault import Vault, VaultClosed
 
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))
@@ -52,12 +53,25 @@ def test_a_new_key_in_front_seals_and_the_old_one_still_opens():
         Vault({"k2": NEW}).open("acme", "rng-1.7", before)
 
 
+def test_words_open_for_their_round_only_and_are_no_seed():
+    vault = Vault({"k1": OLD})
+    sealed = vault.seal_text("acme", "gin-1.7", "take the seven \u2660")
+    assert "seven" not in base64.b64decode(sealed.sealed).decode("latin-1")
+    assert vault.open("acme", "gin-1.7", sealed).decode() == "take the seven \u2660"
+    with pytest.raises(ValueError, match="another round"):
+        vault.open("acme", "gin-1.8", sealed)
+    with pytest.raises(ValueError, match="does not open"):
+        vault.open("acme", "gin-1.7", SealedSeed("", sealed.key, sealed.sealed))
+
+
 def test_a_process_without_keys_can_neither_seal_nor_open():
     sealed, closed = Vault({"k1": OLD}).seal("acme", "rng-1.7"), Vault({})
     with pytest.raises(VaultClosed):
         closed.open("acme", "rng-1.7", sealed)
     with pytest.raises(VaultClosed):
         closed.seal("acme", "rng-1.8")
+    with pytest.raises(VaultClosed):
+        closed.seal_text("acme", "rng-1.8", "so")
 
 
 def test_a_vault_that_is_printed_shows_no_key():
