@@ -10,6 +10,7 @@ from msgspec import Struct
 from domain.cards import Card
 from domain.fairness import ClientSeed, Opening
 from domain.game import Micros, SealedSeed, SealedText, TableFaulted
+from domain.games.gin_rummy.roles import RoleDraw, Roles
 from domain.games.gin_rummy.rules import Because, Config, EndedBy, LeftBecause, Source, WonBy
 from domain.money import Amount
 
@@ -32,14 +33,6 @@ class Seat(Struct, frozen=True):
     paid: Amount
 
 
-class Roles(Struct, frozen=True, omit_defaults=True):
-    """Who is who in a hand (G6, G7). The box deals, the captain plays first (G9)."""
-
-    box: str
-    captain: str
-    sitting_out: str | None = None
-
-
 class Contender(Struct, frozen=True, omit_defaults=True):
     """A player in the match."""
 
@@ -47,11 +40,17 @@ class Contender(Struct, frozen=True, omit_defaults=True):
     total: int = 0
     missed: int = 0
     """Turns in a row, up to now, that the platform played."""
+    acted: bool = False
+    """Has done something himself in this match."""
     forfeited: bool = False
+
+    @property
+    def away(self) -> bool:
+        return self.missed > 0 or not self.acted
 
 
 class Match(Struct, frozen=True, omit_defaults=True):
-    """The match that is on. `players` are in the order in which they sat down; `roles` are for the hand to come."""
+    """The match that is on: its players in the order in which they sat down, and the roles of the hand to come."""
 
     id: str
     number: int
@@ -60,18 +59,7 @@ class Match(Struct, frozen=True, omit_defaults=True):
     hands: int = 0
     """Scored or drawn up to now."""
     dead_since: Micros | None = None
-    """All who are still in it missed their last turn; since then nobody has done anything."""
-
-
-class RoleCard(Struct, frozen=True):
-    player: str
-    card: Card
-
-
-class RoleDraw(Struct, frozen=True):
-    """Each of these drew a card; of equal ranks there is another draw (G6)."""
-
-    cards: tuple[RoleCard, ...]
+    """Since then all who are still in it are away."""
 
 
 class Dealt(Struct, frozen=True):

@@ -5,6 +5,8 @@ RolesDrawn and Ending last from one event of a command to another: never longer 
 can go to Paused and back, and every one of a hand to Ending.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,11 +21,11 @@ from domain.games.gin_rummy.events import (
     NextSeed,
     Places,
     PlayerResult,
-    Roles,
     Seat,
     Spread,
 )
-from domain.games.gin_rummy.rules import HAND, AdviserSees, Config, EndedBy, Source, WonBy
+from domain.games.gin_rummy.roles import Roles
+from domain.games.gin_rummy.rules import HAND, AdviserSees, Config, EndedBy, WonBy
 from domain.money import Amount
 
 STOCK_FROM = 2 * HAND + 1
@@ -108,6 +110,8 @@ class Round(Struct, frozen=True, omit_defaults=True):
     """Cards taken from the stock."""
     taken: int = 0
     """Cards taken from the discard pile."""
+    shown: Places = ()
+    """All that have lain there."""
     asked: bool = False
     """The captain has asked for advice."""
     advice: tuple[SealedText, ...] = ()
@@ -128,13 +132,8 @@ class Round(Struct, frozen=True, omit_defaults=True):
         captain, box = self.players
         return box.player if player == captain.player else captain.player
 
-    def changed(self, player: str, *, cards: Places | None = None, banked: bool = False) -> "Round":
-        captain, box = (
-            replace(each, cards=each.cards if cards is None else cards, banked=each.banked or banked)
-            if each.player == player
-            else each
-            for each in self.players
-        )
+    def changed(self, player: str, change: Callable[[InHand], InHand]) -> "Round":
+        captain, box = (change(each) if each.player == player else each for each in self.players)
         return replace(self, players=(captain, box))
 
     def open_to_adviser(self, config: Config) -> bool:
@@ -213,15 +212,11 @@ class Discarding(Struct, frozen=True, tag=True, omit_defaults=True):
     round: Round
     player: str
     due: Micros
-    source: Source
     place: int
+    taken: Card | None = None
+    """It is from the discard pile, and may not be discarded in this turn (D11)."""
     extended: bool = False
     banking: bool = False
-
-    @property
-    def barred(self) -> int | None:
-        """The place of the card that may not be discarded in this turn (D11)."""
-        return self.place if self.source is Source.PILE else None
 
 
 class LayingOff(Struct, frozen=True, tag=True, omit_defaults=True):
