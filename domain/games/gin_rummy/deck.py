@@ -10,7 +10,8 @@ from domain.cards import DECK, Card
 from domain.fairness import Opening
 from domain.game import Context, Micros, Open, SealedSeed
 from domain.games.gin_rummy import events, roles, scoring
-from domain.games.gin_rummy.events import Contender, Dealt, Match
+from domain.games.gin_rummy.events import Dealt
+from domain.games.gin_rummy.roles import Contender, Match
 from domain.games.gin_rummy.rules import HAND, RULES_VERSION
 from domain.games.gin_rummy.state import STOCK_FROM, InHand, Round, Table
 

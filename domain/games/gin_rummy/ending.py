@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from domain.fairness import Deck
 from domain.game import Context, Decision, fold
 from domain.games.gin_rummy import deck, events, roles, scoring
-from domain.games.gin_rummy.events import Match, PlayerResult, Spread
+from domain.games.gin_rummy.events import PlayerResult, Spread
 from domain.games.gin_rummy.evolve import evolve
+from domain.games.gin_rummy.roles import Match
 from domain.games.gin_rummy.rules import EndedBy
 from domain.games.gin_rummy.scoring import Won
 from domain.games.gin_rummy.state import Acting, Between, InRound, Round, State, Table
@@ -63,7 +66,7 @@ def _settled(
     results = _results(match, points, _shown(so_far))
     after = roles.after(match.roles, winner, _gone(match))
     totals = {each.player: each.total for each in results}
-    still_in = tuple(events.Contender(each.player, totals[each.player]) for each in match.players if not each.forfeited)
+    still_in = tuple(replace(each, total=totals[each.player]) for each in match.players if not each.forfeited)
     won = scoring.won(table.config, still_in, match.hands + 1)
     due = context.now if won is None else None
     settled = events.RoundSettled(on.id, match.id, why, winner, results, after, openings, due)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from domain.cards import Card
 from domain.fairness import ClientSeed, Opening
 from domain.game import Micros, SealedSeed, SealedText, TableFaulted
-from domain.games.gin_rummy.roles import RoleDraw, Roles
+from domain.games.gin_rummy.roles import Match, RoleDraw, Roles
 from domain.games.gin_rummy.rules import Because, Config, EndedBy, LeftBecause, Source, WonBy
 from domain.money import Amount
 
@@ -31,35 +31,6 @@ class Seat(Struct, frozen=True):
 
     player: str
     paid: Amount
-
-
-class Contender(Struct, frozen=True, omit_defaults=True):
-    """A player in the match."""
-
-    player: str
-    total: int = 0
-    missed: int = 0
-    """Turns in a row, up to now, that the platform played."""
-    acted: bool = False
-    """Has done something himself in this match."""
-    forfeited: bool = False
-
-    @property
-    def away(self) -> bool:
-        return self.missed > 0 or not self.acted
-
-
-class Match(Struct, frozen=True, omit_defaults=True):
-    """The match that is on: its players in the order in which they sat down, and the roles of the hand to come."""
-
-    id: str
-    number: int
-    players: tuple[Contender, ...]
-    roles: Roles
-    hands: int = 0
-    """Scored or drawn up to now."""
-    dead_since: Micros | None = None
-    """Since then all who are still in it are away."""
 
 
 class Dealt(Struct, frozen=True):

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from domain.fairness import ClientSeed
 from domain.game import Micros, TableFaulted
 from domain.games.gin_rummy import events
-from domain.games.gin_rummy.events import Contender, Match, NextSeed, PlayerResult, Seat
-from domain.games.gin_rummy.roles import Roles
+from domain.games.gin_rummy.events import NextSeed, PlayerResult, Seat
+from domain.games.gin_rummy.roles import Contender, Match, Roles
 from domain.games.gin_rummy.rules import Because
 from domain.games.gin_rummy.state import (
     STOCK_FROM,

@@ -1,10 +1,13 @@
-"""Who is who: the draw for the roles of the first hand, and how they go round from hand to hand (G6-G8, D14)."""
+"""Who plays a match, and who is who in it: the draw for the roles of the first hand, and how they go round from hand to
+hand (G6-G8, D14).
+"""
 
 from collections.abc import Callable
 
 from msgspec import Struct
 
 from domain.cards import DECK, Card, Rank
+from domain.game import Micros
 
 
 class Roles(Struct, frozen=True, omit_defaults=True):
@@ -13,6 +16,35 @@ class Roles(Struct, frozen=True, omit_defaults=True):
     box: str
     captain: str
     sitting_out: str | None = None
+
+
+class Contender(Struct, frozen=True, omit_defaults=True):
+    """A player in the match."""
+
+    player: str
+    total: int = 0
+    missed: int = 0
+    """Turns in a row, up to now, that the platform played."""
+    acted: bool = False
+    """Has done something himself in this match."""
+    forfeited: bool = False
+
+    @property
+    def away(self) -> bool:
+        return self.missed > 0 or not self.acted
+
+
+class Match(Struct, frozen=True, omit_defaults=True):
+    """The match that is on: its players in the order in which they sat down, and the roles of the hand to come."""
+
+    id: str
+    number: int
+    players: tuple[Contender, ...]
+    roles: Roles
+    hands: int = 0
+    """Scored or drawn up to now."""
+    dead_since: Micros | None = None
+    """Since then all who are still in it are away."""
 
 
 class RoleCard(Struct, frozen=True):

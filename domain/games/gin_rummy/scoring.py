@@ -4,7 +4,8 @@ from msgspec import Struct
 
 from domain.cards import Card, Rank, Suit
 from domain.games.gin_rummy import melds
-from domain.games.gin_rummy.events import Contender, Spread
+from domain.games.gin_rummy.events import Spread
+from domain.games.gin_rummy.roles import Contender
 from domain.games.gin_rummy.rules import HANDS_MAX, Config, EndedBy, Oklahoma, WonBy
 
 

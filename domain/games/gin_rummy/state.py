@@ -15,16 +15,14 @@ from domain.fairness import ClientSeed
 from domain.game import Micros, SealedSeed, SealedText
 from domain.games.gin_rummy.events import (
     Cards,
-    Contender,
     LaidOff,
-    Match,
     NextSeed,
     Places,
     PlayerResult,
     Seat,
     Spread,
 )
-from domain.games.gin_rummy.roles import Roles
+from domain.games.gin_rummy.roles import Contender, Match, Roles
 from domain.games.gin_rummy.rules import HAND, AdviserSees, Config, EndedBy, WonBy
 from domain.money import Amount
 
