@@ -333,8 +333,10 @@ def played(text: str) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
+    """A list that would be much longer than a line is broken at its commas."""
+    words = (word.replace(",", ", ") if len(word) > 3 * WIDTH and '"' not in word else word for word in text.split(" "))
     return textwrap.wrap(
-        text,
+        " ".join(words),
         WIDTH,
         initial_indent=INDENT,
         subsequent_indent=INDENT + "   ",

@@ -105,9 +105,8 @@ def _cards(
     """Each card that was shown proves itself against the root published when the hand was dealt."""
     if not settled.openings:
         return  # broken off
-    for opening in settled.openings:
-        proved = fairness.verify_opening(opened.root, opening)
-        yield Check(f"{opening.card} was card {opening.index} of the committed deck", proved)
+    committed = all(fairness.verify_opening(opened.root, opening) for opening in settled.openings)
+    yield Check(f"{len(settled.openings)} cards are those of the committed deck at their places", committed)
     proved_at = {opening.index: opening.card for opening in settled.openings}
     discards = all(proved_at.get(place) is card for place, card in hands.faces.items())
     yield Check("each card of the discard pile is proved", discards)
