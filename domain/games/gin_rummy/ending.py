@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from domain.fairness import Deck
 from domain.game import Context, Decision, fold
-from domain.games.gin_rummy import deck, events, roles, scoring
+from domain.games.gin_rummy import deck, events, roles, scoring, seating
 from domain.games.gin_rummy.events import PlayerResult, Spread
 from domain.games.gin_rummy.evolve import evolve
 from domain.games.gin_rummy.roles import Match
@@ -126,8 +126,7 @@ def _refunded(before: State, so_far: Events, reason: str, context: Context) -> D
     table = _table(fold(evolve, before, so_far))
     match = _match(table)
     back = _paid_out(table, match, {seat.player: seat.paid for seat in table.seats})
-    refunded = events.MatchRefunded(match.id, reason, back, context.now)
-    return Decision((*so_far, refunded), _cash_outs(back, context))
+    return _over(before, so_far, events.MatchRefunded(match.id, reason, back, None), context)
 
 
 def _won(before: State, so_far: Events, won: Won, context: Context) -> Decision:
@@ -139,8 +138,16 @@ def _won(before: State, so_far: Events, won: Won, context: Context) -> Decision:
     rake = table.config.rake(prize)
     share, odd = divmod(prize - rake, len(won.winners))
     paid = _paid_out(table, match, {player: share + (at < odd) for at, player in enumerate(won.winners)})
-    settled = events.MatchSettled(match.id, won.why, prize, rake, paid, context.now)
-    return Decision((*so_far, settled), _cash_outs(paid, context))
+    return _over(before, so_far, events.MatchSettled(match.id, won.why, prize, rake, paid, None), context)
+
+
+def _over(
+    before: State, so_far: Events, over: events.MatchSettled | events.MatchRefunded, context: Context
+) -> Decision:
+    """What was won leaves the table with the players; a seed that was published for a next hand waits for its match."""
+    after = _table(fold(evolve, before, (*so_far, over)))
+    over = replace(over, due=seating.next_due(after, None, context))
+    return Decision((*so_far, over), _cash_outs(over.results, context))
 
 
 def _paid_out(table: Table, match: Match, won: dict[str, Amount]) -> tuple[PlayerResult, ...]:

@@ -172,7 +172,7 @@ class MatchSettled(Struct, frozen=True, tag="gin_rummy.MatchSettled"):
     prize: Amount
     rake: Amount
     results: tuple[PlayerResult, ...]
-    due: Micros
+    due: Micros | None
 
 
 class MatchRefunded(Struct, frozen=True, tag="gin_rummy.MatchRefunded"):
@@ -181,7 +181,7 @@ class MatchRefunded(Struct, frozen=True, tag="gin_rummy.MatchRefunded"):
     match: str
     reason: str
     results: tuple[PlayerResult, ...]
-    due: Micros
+    due: Micros | None
 
 
 # --- The hand -----------------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ def _at_match(state: Opened, event: events.OfMatch) -> Opened:
             assert_never(never)
 
 
-def _match_over(state: Opened, over: LastMatch, due: Micros) -> Between:
+def _match_over(state: Opened, over: LastMatch, due: Micros | None) -> Between:
     """Every seat is free again, and another configuration takes effect."""
     was, table = state.was if isinstance(state, Paused) else state, state.table
     table = replace(
@@ -302,14 +302,13 @@ def _missed(table: Table, player: str, at: Micros) -> Table:
 
 
 def _at_end(state: InRound, event: events.OfEnd) -> Opened:
-    table, on = state.table, state.round
+    table, on, spreads = state.table, state.round, state.spreads if isinstance(state, Ending) else ()
     match event:
         case events.RoundScored():
             return Ending(table, on, event.why, (event.knocker, event.opponent))
         case events.RoundCancelled():
             return Ending(table, on)
         case events.RoundSettled():
-            spreads = state.spreads if isinstance(state, Ending) else ()
             last = Last(on, on.open_to_adviser(table.config), event.why, event.results, spreads)
             table = _counted(table, event.results, event.roles, hands=1)
         case events.RoundRefunded():
@@ -317,7 +316,9 @@ def _at_end(state: InRound, event: events.OfEnd) -> Opened:
             table = _counted(table, event.results, event.roles, hands=0)
         case never:
             assert_never(never)
-    return Ending(table, on, last=last) if event.due is None else Between(table, event.due, last)
+    if event.due is None:
+        return Ending(table, on, last.ended_by, spreads, last)
+    return Between(table, event.due, last)
 
 
 def _counted(table: Table, results: tuple[PlayerResult, ...], roles: Roles, *, hands: int) -> Table:
