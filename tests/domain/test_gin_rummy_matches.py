@@ -320,7 +320,7 @@ def test_the_fiftieth_card_from_the_pile_draws_the_hand_unless_somebody_knocks()
 def test_who_has_forfeited_cannot_win_the_match_whatever_the_hand_brings() -> None:
     """D14: the hand scores, also for him; then he is out."""
     for number in itertools.count():
-        table = Table(replace(SMALL, target=40), f"gone {number}").seated()
+        table = Table(replace(SMALL, target=40, knock_limit=60), f"gone {number}").seated()
         gone = table.state.round.roles.box
         patched(table, totals=[39 if seat.player == gone else 0 for seat in table.state.table.seats])
         table.does(gone, commands.LeaveTable())
