@@ -171,6 +171,7 @@ def test_hands_that_make_one_think(hand: str, least: int) -> None:
         ("Ts Js Qs Qh Qd", "Qs Qh Qd", 1),  # a trio has one place, a run in the middle two
         ("Js Qs Ks Kh Kd", "Js Qs Ks", 1),  # one place each: by the order of the deck
         ("As 2s 3s 3h 3d", "3s 3h 3d", 0),  # least deadwood comes before all that: 3 against 6
+        ("As 2s 3s 4s Ah Ad Ac", "As 2s 3s 4s | Ah Ad Ac", 1),  # two places either way: no card goes below an ace
         ("As 2s 3s 4s 5s 6s 7s", "As 2s 3s 4s 5s 6s 7s", 2),  # the ace's end is closed
     ],
 )
@@ -224,6 +225,7 @@ def test_the_card_just_taken_from_the_pile_is_neither_discard_nor_knock_d11() ->
         ("7s 7h 7d | 8c 9c Tc", "7c 6c Kh", "", "7c:1 6c:1", "Kh"),  # SGR.20
         ("5s 6s 7s | 9s Ts Js", "8s Kh", "", "8s:0", "Kh"),  # one card, two places
         ("4s 5s 6s | Ts Js Qs", "8s 7s 9s 9h 9d", "9s 9h 9d", "7s:0 8s:0", ""),
+        ("5s 6s 7s | 9h 9d 9c", "8s 8h 8d 8c 9s", "8s 8h 8d 8c", "9s:1", ""),  # 8s and 9s on the run would be two
         ("9s Ts Js Qs Ks", "7s 8s Kh 7d 7c 8d 8h", "7s 7d 7c | 8s 8h 8d", "", "Kh"),
         ("As 2s 3s", "Kh Ks Qs", "", "", "Qs Ks Kh"),  # no king below an ace
         ("Qs Ks Js", "Ah 2h As", "", "", "As Ah 2h"),  # nor an ace above a king, nor another suit's
@@ -250,7 +252,7 @@ def test_the_best_answers_to_some_knocks(knocker: str, hand: str, own: str, laid
         ("", "9s:0", Fault.DOES_NOT_FIT, "9s"),  # not without the eight
         ("", "8s:1", Fault.DOES_NOT_FIT, "8s"),
         ("", "8s:2", Fault.DOES_NOT_FIT, "8s"),  # there are two melds
-        ("", "8s:-1", Fault.DOES_NOT_FIT, "8s"),
+        ("", "8s:-2", Fault.DOES_NOT_FIT, "8s"),
         ("", "8s:0 8c:0", Fault.DOES_NOT_FIT, "8s 8c"),
     ],
 )
