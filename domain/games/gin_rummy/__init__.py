@@ -5,12 +5,15 @@ acting, absent, ending, deck), evolve, views (with allowed, proof).
 """
 
 from domain.game import Game, Outcome, Role
-from domain.games.gin_rummy import commands, events, proof, views
+from domain.games.gin_rummy import commands, events, melds, proof, views
 from domain.games.gin_rummy.decide import decide
 from domain.games.gin_rummy.evolve import evolve
 from domain.games.gin_rummy.rules import Config
 from domain.games.gin_rummy.state import INITIAL, State
 from domain.money import Bet, Payout
+
+__all__ = ["GAME", "melds"]
+"""The game; and its solver, for auditors who hold their own figures against it (`croupier calc`), and for the bench."""
 
 
 def _no_returns(_outcome: Outcome, _bets: tuple[Bet, ...]) -> tuple[Payout, ...]:

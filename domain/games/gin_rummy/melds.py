@@ -189,8 +189,8 @@ def _after_discards(hand: Sequence[Card], barred: Card | None) -> dict[Card, int
 
 
 def _rank_from_above(card: Card) -> tuple[int, int]:
-    place = DECK.index(card)
-    return -(place % 13), place
+    suit, rank = divmod(DECK.index(card), 13)
+    return -rank, suit
 
 
 def _least(held: _Cards) -> int:
@@ -255,7 +255,7 @@ def _arranged(held: _Cards, melds: Iterable[_Cards]) -> Arrangement:
 def _order(arrangement: Arrangement) -> tuple[int, list[list[int]]]:
     """Fewest open places for the opponent's cards, then the order of the deck (D12)."""
     places = sum(map(_open_places, arrangement.melds))
-    return places, [[DECK.index(card) for card in meld] for meld in arrangement.melds]
+    return places, [[_BIT[card] for card in meld] for meld in arrangement.melds]
 
 
 def _open_places(meld: Sequence[Card]) -> int:
@@ -334,8 +334,7 @@ def _lines(meld: Sequence[Card], held: _Cards) -> list[list[_Cards]]:
         fourth = held & ~number & _RANK << DECK.index(meld[0]) % 13
         return [[fourth]] if fourth else []
     lowest, highest = number & -number, 1 << number.bit_length() - 1
-    below = takewhile(
-        (held & ~_KINGS).__and__, (lowest >> 1, lowest >> 2)
-    )  # past an ace comes the king of another suit
+    # below an ace comes the king of another suit, above a king an ace
+    below = takewhile((held & ~_KINGS).__and__, (lowest >> 1, lowest >> 2))
     above = takewhile((held & ~_ACES).__and__, (highest << 1, highest << 2))
     return [list(below), list(above)]
