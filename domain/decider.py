@@ -13,7 +13,19 @@ from msgspec import Struct
 
 from domain import auditing, house, refused
 from domain.errors import Rejected
-from domain.game import Cancelled, Context, Game, Micros, Resulted, Role, RoundTotals, SealedSeed, TableFaulted
+from domain.game import (
+    Cancelled,
+    Context,
+    Game,
+    Micros,
+    Open,
+    Resulted,
+    Role,
+    RoundTotals,
+    SealedSeed,
+    SealedText,
+    TableFaulted,
+)
 from domain.games import GAMES
 from domain.money import Refund, Settle, Transfer
 from domain.wallet import decide as wallet_decide
@@ -120,14 +132,16 @@ class Decider:
         now: Micros,
         *,
         seal: Callable[[str, str], SealedSeed],
-        open_seed: Callable[[str, SealedSeed], bytes],
+        seal_text: Callable[[str, str, str], SealedText],
+        open_sealed: Open,
         totals: Callable[[str], RoundTotals] = no_totals,
         decided: Callable[[str, str], bool] = none_decided,
     ) -> None:
         self.streams = streams
         self.now = now
         self._seal = seal
-        self._open_seed = open_seed
+        self._seal_text = seal_text
+        self._open = open_sealed
         self._totals = totals
         self._decided = decided
 
@@ -199,7 +213,8 @@ class Decider:
             stakes=stakes,
             read_totals=lambda: self._totals(round_id or ""),
             seal=partial(self._seal, game.name),
-            open=self._open_seed,
+            seal_text=partial(self._seal_text, game.name),
+            open=self._open,
         )
 
     def _settle(self, stream: str, round_id: str) -> Decided:

@@ -43,8 +43,18 @@ class SealedSeed(Struct, frozen=True):
     sealed: str
 
 
-Open = Callable[[str, SealedSeed], bytes]
-"""The seed of a round in clear, in a process that holds its key; raises LookupError in one that does not."""
+class SealedText(Struct, frozen=True):
+    """Words of a round that not everybody may read, encrypted like its seed."""
+
+    key: str
+    sealed: str
+
+
+Sealed = SealedSeed | SealedText
+
+Open = Callable[[str, Sealed], bytes]
+"""What was sealed for a round in clear, a text as UTF-8, in a process that holds its key; raises LookupError in one
+that does not."""
 
 
 class RoundTotals(Struct, frozen=True):
@@ -68,9 +78,13 @@ def _no_seal(round_id: str) -> SealedSeed:
     raise LookupError(f"this process may not seal the seed of {round_id}")
 
 
-def no_open(round_id: str, _seed: SealedSeed) -> bytes:
+def _no_seal_text(round_id: str, _text: str) -> SealedText:
+    raise LookupError(f"this process may not seal a text of {round_id}")
+
+
+def no_open(round_id: str, _sealed: Sealed) -> bytes:
     """For a process that holds no key: whatever needs a card fails."""
-    raise LookupError(f"this process may not open the seed of {round_id}")
+    raise LookupError(f"this process may not open what was sealed for {round_id}")
 
 
 class Context(Struct, frozen=True):
@@ -89,8 +103,10 @@ class Context(Struct, frozen=True):
     """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
     seal: Callable[[str], SealedSeed] = _no_seal
     """Draw 32 fresh bytes from the system's generator and seal them for this round id."""
+    seal_text: Callable[[str, str], SealedText] = _no_seal_text
+    """Seal, for this round id, words that the log must not show."""
     open: Open = no_open
-    """The seed of a round, for a process that holds its key; called only when a card is needed."""
+    """What was sealed for a round, for a process that holds its key; called only when a card or text is needed."""
 
     @property
     def totals(self) -> RoundTotals:

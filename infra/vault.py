@@ -1,4 +1,5 @@
-"""The vault: seals seeds and texts so that nothing stored shows a card, and opens them in the processes that may.
+"""The vault: seals seeds, so that nothing stored shows a card, and words that not everybody may read; and opens them in
+the processes that may.
 
 AES-256-GCM under a key id; what is sealed is bound to its operator and round, so that it does not open elsewhere. A key
 whose id is `<game>/<name>` is that game's own: a process is given the keys of the games it deals (DESIGN 7).
@@ -13,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from domain import fairness
-from domain.game import SealedSeed
+from domain.game import Sealed, SealedSeed, SealedText
 
 _NONCE = 12
 SEALED = "sealed:"
@@ -38,31 +39,23 @@ class Vault:
     def seal(self, operator: str, game: str, round_id: str) -> SealedSeed:
         """32 fresh bytes from the system's generator, sealed for this round. Raises VaultClosed."""
         seed = secrets.token_bytes(32)
-        key, sealed = self._encrypt(game, seed, _bound("seed", operator, round_id))
-        return SealedSeed(fairness.seed_hash(seed), key, sealed)
+        return SealedSeed(fairness.seed_hash(seed), *self._encrypt(game, seed, _bound("seed", operator, round_id)))
 
-    def seal_text(self, operator: str, game: str, text: str) -> str:
-        """`sealed:<key>:<base64>`, for what may name a card that only some may see. Raises VaultClosed."""
-        key, sealed = self._encrypt(game, text.encode(), _bound("text", operator, game))
-        return f"{SEALED}{key}:{sealed}"
+    def seal_text(self, operator: str, game: str, where: str, text: str) -> SealedText:
+        """Words that only some may read, sealed for where they belong: a round, or a game. Raises VaultClosed."""
+        return SealedText(*self._encrypt(game, text.encode(), _bound("text", operator, where)))
 
-    def open(self, operator: str, round_id: str, seed: SealedSeed) -> bytes:
-        """The seed. Raises VaultClosed without its key, ValueError when it was sealed for another round or altered."""
+    def open(self, operator: str, where: str, sealed: Sealed) -> bytes:
+        """The seed, or the text as UTF-8. Raises VaultClosed without its key, ValueError when it was sealed for another
+        round or altered."""
+        kind = "seed" if isinstance(sealed, SealedSeed) else "text"
         try:
-            opened = self._decrypt(seed.key, seed.sealed, _bound("seed", operator, round_id))
+            opened = self._decrypt(sealed.key, sealed.sealed, _bound(kind, operator, where))
         except InvalidTag:
-            raise ValueError(f"the sealed seed of {round_id} does not open: it was sealed for another round") from None
-        if fairness.seed_hash(opened) != seed.hash:
-            raise ValueError(f"the seed of {round_id} does not match its published hash")
+            raise ValueError(f"the sealed {kind} of {where} does not open: it was sealed for another round") from None
+        if isinstance(sealed, SealedSeed) and fairness.seed_hash(opened) != sealed.hash:
+            raise ValueError(f"the seed of {where} does not match its published hash")
         return opened
-
-    def open_text(self, operator: str, game: str, sealed: str) -> str:
-        """What `seal_text` was given. Raises VaultClosed without its key, ValueError when it was altered or moved."""
-        key, _, text = sealed.removeprefix(SEALED).partition(":")
-        try:
-            return self._decrypt(key, text, _bound("text", operator, game)).decode()
-        except InvalidTag:
-            raise ValueError("the sealed text does not open: it was altered, or sealed elsewhere") from None
 
     def _encrypt(self, game: str, what: bytes, bound: bytes) -> tuple[str, str]:
         name = self._sealing.get(game) or self._sealing.get("")
@@ -83,6 +76,17 @@ def game_of(key: str) -> str:
     """The game whose own key this is, by its id; "" for one of no game."""
     game, slash, _ = key.partition("/")
     return game if slash else ""
+
+
+def written(sealed: SealedText) -> str:
+    """As one text, where text is kept: `sealed:<key>:<base64>`."""
+    return f"{SEALED}{sealed.key}:{sealed.sealed}"
+
+
+def read(text: str) -> SealedText:
+    """What was `written`."""
+    key, _, sealed = text.removeprefix(SEALED).partition(":")
+    return SealedText(key, sealed)
 
 
 def _bound(what: str, operator: str, where: str) -> bytes:

@@ -32,7 +32,7 @@ VERBS = {
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
         "rebuild": ("rebuild", "Make a projection anew from the log."),
         "restore": ("restore", "Take up service again after the database was restored."),
-        "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns."),
+        "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns, melds."),
         "rounds": ("rounds", "Play the written rounds again and show where they tell something else now."),
         "faults": ("faults", "Kill, freeze and set back processes and servers, and prove that nothing came of it."),
         "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay, 3 Patti."),

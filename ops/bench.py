@@ -24,10 +24,10 @@ from domain.game import Role
 from infra import collector, logging
 from infra.embedded import EmbeddedError
 from ops import bench_cpu as cpu
-from ops import bench_house, bench_log, bench_patti, data_folder
+from ops import bench_house, bench_log, bench_melds, bench_patti, data_folder
 from ops.bench_house import GAME, Cost, House
 from ops.bench_pgbench import Pgbench, program
-from ops.bench_report import Bets, Figures, Memory, Rate, Settlement, goals, table
+from ops.bench_report import Bets, Figures, Gin, Memory, Rate, Settlement, goals, table
 from services.projections import PROJECTIONS
 
 Say = Callable[[str], None]
@@ -60,7 +60,7 @@ BETS_S = 100
 
 
 @click.command(
-    help="Measure this machine: bets over HTTP, settlement, relay, projections, replay, 3 Patti. Some minutes."
+    help="Measure this machine: bets over HTTP, settlement, relay, projections, replay, 3 Patti, Gin Rummy. Minutes."
 )
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
 @click.option("--quick", is_flag=True, help="Tiny numbers, to see that it runs; what it tells is no measurement.")
@@ -91,6 +91,7 @@ def command(as_json: bool, quick: bool, data: Path) -> None:
 
 
 async def measured(folder: Path, size: Size, say: Say) -> Figures:
+    gin = _gin(say)
     say(f"private servers in {folder}, fsync on")
     collector.calm()  # this process does what a worker does
     async with bench_house.standing(folder) as house:
@@ -108,7 +109,7 @@ async def measured(folder: Path, size: Size, say: Say) -> Figures:
         patti = await bench_patti.measured(house, size.patti_tables, size.patti_repetitions, size.seconds)
         say(f"3 Patti: {patti.actions_per_s:,.0f} actions/s, {patti.cpu_us:,.0f} us of CPU an action")
     memory = Memory(round(api_mb, 1), round(worker_mb, 1))
-    return Figures(bets, settlement, relay, projections, replay, memory, patti)
+    return Figures(bets, settlement, relay, projections, replay, memory, patti, gin)
 
 
 async def _bets(house: House, size: Size, say: Say) -> Bets:
@@ -198,6 +199,16 @@ async def _readers(house: House, size: Size, say: Say) -> tuple[Rate, dict[str, 
         say(f"projection {projection.name}: {rate:,.0f} events/s")
         projections[projection.name] = Rate(_middle([rate]))
     return Rate(_middle(relay)), projections, Rate(_middle(replay))
+
+
+def _gin(say: Say) -> Gin:
+    """While nothing else of ours runs yet."""
+    solver = bench_melds.measured()
+    say(
+        f"Gin Rummy: {solver.deadwood_us} us of CPU for the least deadwood of a hand, {solver.adding_up_us} us "
+        f"for adding its cards up, {solver.layoff_us} us for the best answer to a knock"
+    )
+    return Gin(solver.deadwood_us, solver.layoff_us)
 
 
 def _middle(values: list[float]) -> float:

@@ -7,6 +7,7 @@ from msgspec import Struct
 CPU_TO_FLOOR, CPU_TO_SINGLE = 1.8, 8.0
 RELAY_PER_S, PROJECTION_PER_S, REPLAY_PER_S = 50_000, 25_000, 200_000
 MEMORY_MB = 200
+DEADWOOD_US, LAYOFF_US = 150, 1_000
 
 
 class Bets(Struct, frozen=True):
@@ -49,6 +50,13 @@ class Memory(Struct, frozen=True):
     worker_mb: float
 
 
+class Gin(Struct, frozen=True):
+    """CPU of Gin Rummy's solver, in microseconds: of the least deadwood of a hand, of the best answer to a knock."""
+
+    deadwood_us: float
+    layoff_us: float
+
+
 class Figures(Struct, frozen=True):
     bets: Bets
     settlement: Settlement
@@ -57,6 +65,7 @@ class Figures(Struct, frozen=True):
     replay: Rate
     memory: Memory
     patti: Patti
+    gin: Gin
 
 
 def table(figures: Figures) -> str:
@@ -78,6 +87,8 @@ def table(figures: Figures) -> str:
         ("replay", f"{figures.replay.events_per_s:,.0f} events/s", ""),
         ("memory of an API process, at most", f"{figures.memory.api_mb:,.0f} MB", ""),
         ("memory of a worker, at most", f"{figures.memory.worker_mb:,.0f} MB", ""),
+        ("Gin Rummy: least deadwood of a hand", f"{figures.gin.deadwood_us:,.1f} us", ""),
+        ("Gin Rummy: best answer to a knock", f"{figures.gin.layoff_us:,.1f} us", ""),
     ]
     return "\n".join(f"{what:<46}{value:>16}   {more}".rstrip() for what, value, more in rows)
 
@@ -111,3 +122,9 @@ def _goals(figures: Figures) -> Iterator[tuple[str, str, bool]]:
         yield f"{what} at least {wanted:,} events/s", f"{rate.events_per_s:,.0f}", rate.events_per_s >= wanted
     for what, used in (("an API process", figures.memory.api_mb), ("a worker", figures.memory.worker_mb)):
         yield f"{what} under {MEMORY_MB} MB", f"{used:,.0f}", used < MEMORY_MB
+    solver = [
+        ("least deadwood", figures.gin.deadwood_us, DEADWOOD_US),
+        ("best lay-off", figures.gin.layoff_us, LAYOFF_US),
+    ]
+    for what, used, allowed in solver:
+        yield f"{what} under {allowed:,} us of CPU a hand", f"{used:,.1f}", used < allowed

@@ -3,7 +3,7 @@
 Field names are those of the files in tests/data; other fields are passed over. A card may be written "As" or "AS".
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain
 from typing import IO, Annotated, TypeVar
 
@@ -11,12 +11,13 @@ import click
 import msgspec
 from msgspec import Meta, Struct
 
-from domain.cards import Card, show
+from domain.cards import show
 from domain.game import Resulted
 from domain.games import teen_patti_2020
 from domain.hands import five_card, three_card
 from domain.money import AMOUNT_MAX, Bet, Wager
-from ops import calc_bets
+from ops import calc_bets, calc_gin
+from ops.calc_cards import cards
 
 Q = TypeVar("Q")
 Hand = tuple[str, str, str]
@@ -104,6 +105,32 @@ def three_patti_bets_command(file: IO[bytes]) -> None:
     answer_lines(file, calc_bets.Hand, calc_bets.ruled)
 
 
+@command.command("gin-deadwood")
+@lines_in
+def gin_deadwood_command(file: IO[bytes]) -> None:
+    """The least deadwood of ten cards of Gin Rummy. In: hand.
+    Out: deadwood, optimal_partitions (in how many ways the hand can be laid out so)."""
+    answer_lines(file, calc_gin.Hand, calc_gin.hand_ruled)
+
+
+@command.command("gin-discard")
+@lines_in
+def gin_discard_command(file: IO[bytes]) -> None:
+    """What each discard of eleven cards leaves. In: hand, taken_from_discard_pile (a card, or null).
+    Out: best_deadwood, best_discards, deadwood_after (by discard), knockable_discards (10 or less), gin_discards,
+    best_deadwood_not_discarding_taken, best_discards_not_taken."""
+    answer_lines(file, calc_gin.Drawn, calc_gin.drawn_ruled)
+
+
+@command.command("gin-knock")
+@lines_in
+def gin_knock_command(file: IO[bytes]) -> None:
+    """A knock, answered as well as can be. In: knocker_melds, knocker_hand, opponent_hand (ten cards each).
+    Out: knocker_deadwood, opponent_deadwood_no_layoff, opponent_deadwood, result (knock|gin|undercut), winner
+    (knocker|opponent), points, points_gin20 (were a gin worth 20)."""
+    answer_lines(file, calc_gin.Knock, calc_gin.knock_ruled)
+
+
 def answer_lines(file: IO[bytes], question: type[Q], answer: Callable[[Q], Struct]) -> None:
     decoder = msgspec.json.Decoder(question)
     for number, line in enumerate(file, start=1):
@@ -137,7 +164,3 @@ def settled(deal: Round) -> RoundRuling:
     )
     returned = {payout.spot: payout.returned for payout in payouts}
     return RoundRuling(shown.winner, shown.category_a, shown.category_b, shown.bonus, returned)
-
-
-def cards(words: Iterable[str]) -> tuple[Card, ...]:
-    return tuple(Card(word[:1] + word[1:].lower()) for word in words)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.errors import Rejected
-from domain.game import Context, Role, SealedSeed, Viewer
+from domain.game import Context, Role, Sealed, SealedSeed, Viewer
 from domain.games.three_patti import GAME
 
 Amount = Annotated[int, Meta(ge=1, le=10**12)]
@@ -214,7 +214,7 @@ def _context(seat: int) -> Context:
     return Context(TABLE, TABLE, 0, _name(seat), Role.PLAYER)
 
 
-def _any_deck(_round: str, _seed: SealedSeed) -> bytes:
+def _any_deck(_round: str, _sealed: Sealed) -> bytes:
     return bytes(32)  # bets do not depend on cards
 
 

@@ -138,7 +138,8 @@ class Batch:
             self.streams,
             now,
             seal=lambda game, round_id: vault.seal(operator, game, round_id),
-            open_seed=lambda round_id, seed: vault.open(operator, round_id, seed),
+            seal_text=lambda game, round_id, text: vault.seal_text(operator, game, round_id, text),
+            open_sealed=lambda round_id, sealed: vault.open(operator, round_id, sealed),
             totals=partial(_totals_of, self.totals, self._rounds),
             decided=partial(_was_decided, self.earlier),
         )  # no method of this batch: its objects would hold each other, and wait for the collector of cyclic garbage

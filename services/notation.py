@@ -1,6 +1,7 @@
 """Commands, events and views as one line of text: `PlaceBet round=t.1 wagers=tie:100,player_a:200`.
 
-A list is joined by commas, a short struct of plain values by colons, any other struct is written (name=value ...).
+A list is joined by commas, a list in a list by plus signs, a short struct of plain values by colons, any other struct
+is written (name=value ...).
 What is not set is left out, and so is a field that has its default. Hashes are shown by their beginning, proofs by
 their salt, a payout as spot:staked->returned(odds).
 """
@@ -58,7 +59,7 @@ class Notation:
                 pairs = cast(dict[Any, Any], value).items()
                 return ",".join(f"{name}:{self.value(content, round_id)}" for name, content in pairs)
             case tuple() | list():
-                return ",".join(self.value(item, round_id) for item in cast(list[Any], value))
+                return ",".join(self._item(item, round_id) for item in cast(list[Any], value))
             case Payout():
                 return f"{value.spot}:{value.staked}->{value.returned}({value.odds})"
             case Opening():
@@ -67,6 +68,11 @@ class Notation:
                 return self._struct(value, round_id)
             case _:
                 return str(value)
+
+    def _item(self, item: Any, round_id: str | None) -> str:
+        if isinstance(item, tuple):
+            return "+".join(self.value(each, round_id) for each in cast(tuple[Any, ...], item))
+        return self.value(item, round_id)
 
     def clock(self, moment: Micros) -> str:
         """Minutes and seconds from the start, as 1:05 or 1:05.7."""
@@ -136,12 +142,18 @@ def _named(arguments: list[str], kind: inspect.StructType) -> dict[str, Any]:
     return {name: _read(text, types.get(name)) for name, _, text in pairs}
 
 
+def _is_list(kind: inspect.Type) -> bool:
+    return isinstance(kind.type if isinstance(kind, inspect.Metadata) else kind, inspect.VarTupleType)
+
+
 def _read(text: str, kind: inspect.Type | None) -> Any:
     match kind:
         case inspect.Metadata():
             return _read(text, kind.type)
         case inspect.UnionType():
             return _read(text, next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
+        case inspect.VarTupleType() if _is_list(kind.item_type):
+            return [_read(piece.replace("+", ","), kind.item_type) for piece in pieces(text, ",")]
         case inspect.VarTupleType():
             return [_read(piece, kind.item_type) for piece in pieces(text, ",")]
         case inspect.StructType() if text.startswith("("):

@@ -3,6 +3,8 @@ had asked for that was refused. The opening is recorded before anything is shown
 """
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
@@ -10,10 +12,10 @@ from domain import fairness
 from domain.cards import Card
 from domain.decider import TABLE, table_of
 from domain.fairness import ClientSeed
-from domain.game import Open, Role, SealedSeed, Viewer, fold
+from domain.game import Open, Role, SealedText, Viewer, fold
 from domain.games import GAMES
 from domain.refused import CommandRefused
-from infra import codec, eventlog
+from infra import codec, eventlog, vault
 from infra.eventlog import EventRow
 from infra.postgres import Pool
 from infra.vault import SEALED, Vault
@@ -45,9 +47,9 @@ class OpenedSeed(Struct, frozen=True, tag="seed"):
 
 
 class OpenedText(Struct, frozen=True, tag="text"):
-    """What was asked, as it was sent."""
+    """What was asked and refused, as it was sent; or what was said to some only."""
 
-    asked: str
+    text: str
 
 
 Opened = OpenedSeed | OpenedText
@@ -81,19 +83,24 @@ def _is_sealed(row: EventRow, opening: type) -> bool:
         case CommandRefused(asked=asked):
             return asked.startswith(SEALED)
         case event:
-            return isinstance(event, opening) or row.type.endswith(".SeedDropped")
+            return isinstance(event, opening) or row.type.endswith(".SeedDropped") or _words_in(event) is not None
 
 
-async def opened(pool: Pool, vault: Vault, operator: str, row: EventRow) -> Opened:
+def _words_in(event: Any) -> SealedText | None:
+    """What is said in the event for some ears only."""
+    told = (getattr(event, name) for name in event.__struct_fields__)
+    return next((each for each in told if isinstance(each, SealedText)), None)
+
+
+async def opened(pool: Pool, keys: Vault, operator: str, row: EventRow) -> Opened:
     """What `sealed_at` found, opened. Raises VaultClosed in a process without the key."""
     event = row.event
     if isinstance(event, CommandRefused):
         game = await pool.fetchval(eventlog.SQL["decider"], operator, event.stream)
-        return OpenedText(vault.open_text(operator, game, event.asked))
-
-    def open_seed(round_id: str, seed: SealedSeed) -> bytes:
-        return vault.open(operator, round_id, seed)
-
+        return OpenedText(keys.open(operator, game, vault.read(event.asked)).decode())
+    open_seed = partial(keys.open, operator)
+    if (words := _words_in(event)) is not None:
+        return OpenedText(open_seed(event.round, words).decode())
     if row.type.endswith(".SeedDropped"):
         seed = open_seed(event.round, event.seed)
         return OpenedSeed(event.round, seed.hex(), fairness.verify_seed(seed, event.seed.hash))

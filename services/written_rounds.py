@@ -28,7 +28,20 @@ from domain.decider import (
 )
 from domain.errors import Rejected
 from domain.fairness import seed_hash
-from domain.game import SECOND, ConcludeRound, Game, Micros, Outcome, Role, RoundTotals, SealedSeed, TimeOut, Viewer
+from domain.game import (
+    SECOND,
+    ConcludeRound,
+    Game,
+    Micros,
+    Outcome,
+    Role,
+    RoundTotals,
+    Sealed,
+    SealedSeed,
+    SealedText,
+    TimeOut,
+    Viewer,
+)
 from domain.games import GAMES
 from domain.wallet import commands as wallet
 from domain.wallet import events as wallet_events
@@ -63,6 +76,7 @@ class Memory:
         self.streams: dict[str, Stream] = {}
         self.log: list[Recorded] = []
         self.seeds: dict[str, bytes] = {}
+        self.texts: dict[str, str] = {}
         self._entropy = entropy
         self._decided: set[tuple[str, str]] = set()
         self._fenced: set[tuple[str, str]] = set()
@@ -92,7 +106,8 @@ class Memory:
                 self.streams,
                 now,
                 seal=self.seal,
-                open_seed=self.open,
+                seal_text=self.seal_text,
+                open_sealed=self.open,
                 totals=self.totals,
                 decided=lambda actor, key: (actor, key) in self._decided,
             )
@@ -108,8 +123,13 @@ class Memory:
         self.seeds[sealed] = seed
         return SealedSeed(seed_hash(seed), "test", sealed)
 
-    def open(self, _round_id: str, seed: SealedSeed) -> bytes:
-        return self.seeds[seed.sealed]
+    def seal_text(self, _game: str, _round_id: str, text: str) -> SealedText:
+        sealed = f"sealed-text-{len(self.texts) + 1}"
+        self.texts[sealed] = text
+        return SealedText("test", sealed)
+
+    def open(self, _round_id: str, sealed: Sealed) -> bytes:
+        return self.seeds[sealed.sealed] if isinstance(sealed, SealedSeed) else self.texts[sealed.sealed].encode()
 
     def totals(self, round_id: str) -> RoundTotals:
         """As the log's own query sums it: a bettor is whoever has a stake that was not taken back."""
@@ -313,8 +333,10 @@ def played(text: str) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
+    """A list that would be much longer than a line is broken at its commas."""
+    words = (word.replace(",", ", ") if len(word) > 3 * WIDTH and '"' not in word else word for word in text.split(" "))
     return textwrap.wrap(
-        text,
+        " ".join(words),
         WIDTH,
         initial_indent=INDENT,
         subsequent_indent=INDENT + "   ",

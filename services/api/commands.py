@@ -17,6 +17,7 @@ from domain.game import Micros, Open, Role
 from domain.games import GAMES
 from domain.money import EXPONENTS, Amount
 from domain.wallet.state import Wallet
+from infra import vault
 from infra.vault import Vault
 from services.api import metrics, problems
 from services.api.auth import Caller
@@ -78,9 +79,9 @@ class Command(msgspec.Struct, frozen=True):
 class Door:
     """Takes commands in, for all routes of one process."""
 
-    def __init__(self, executor: Executor, vault: Vault, secret: bytes) -> None:
+    def __init__(self, executor: Executor, keys: Vault, secret: bytes) -> None:
         self._executor = executor
-        self._vault = vault
+        self._vault = keys
         self._secret = hmac.digest(secret, b"croupier-fingerprint-1", "sha256")
         self._lines = Lines()
 
@@ -136,7 +137,7 @@ class Door:
         """The body as it is kept. Where cards are hidden, what a player sends may name some."""
         text, caller = command.body.decode(), command.caller
         if caller.role is Role.PLAYER and game and GAMES[game].hidden_cards:
-            return self._vault.seal_text(caller.operator, game, text)
+            return vault.written(self._vault.seal_text(caller.operator, game, game, text))
         return text
 
     def _tell(self, command: Command, stream: str, name: str, code: str, position: int | None, took: float) -> None:

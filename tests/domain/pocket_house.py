@@ -10,7 +10,7 @@ from typing import Any
 from domain.decider import Missing, Rule, Stream, record_of
 from domain.errors import Rejected
 from domain.fairness import seed_hash
-from domain.game import SECOND, RoundTotals, SealedSeed
+from domain.game import SECOND, RoundTotals, Sealed, SealedSeed
 from infra import eventlog
 from infra.eventlog import EventRow
 from infra.vault import Vault
@@ -48,8 +48,8 @@ class GlassVault(Vault):
         self.seeds[sealed] = (round_id, seed)
         return SealedSeed(seed_hash(seed), "k", sealed)
 
-    def open(self, operator: str, round_id: str, seed: SealedSeed) -> bytes:
-        sealed_for, opened = self.seeds[seed.sealed]
+    def open(self, operator: str, round_id: str, sealed: Sealed) -> bytes:
+        sealed_for, opened = self.seeds[sealed.sealed]
         assert (operator, sealed_for) == (OPERATOR, round_id)
         return opened
 

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from domain import fairness
-from infra.vault import Vault, VaultClosed
+from domain.game import SealedSeed
+from infra.vault import Vault, VaultClosed, read, written
 
 GAME = "teen_patti_2020"
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))
@@ -53,12 +54,25 @@ def test_a_new_key_in_front_seals_and_the_old_one_still_opens():
         Vault({"k2": NEW}).open("acme", "rng-1.7", before)
 
 
+def test_words_open_for_their_round_only_and_are_no_seed():
+    vault = Vault({"k1": OLD})
+    sealed = vault.seal_text("acme", GAME, "gin-1.7", "take the seven \u2660")
+    assert "seven" not in base64.b64decode(sealed.sealed).decode("latin-1")
+    assert vault.open("acme", "gin-1.7", sealed).decode() == "take the seven \u2660"
+    with pytest.raises(ValueError, match="another round"):
+        vault.open("acme", "gin-1.8", sealed)
+    with pytest.raises(ValueError, match="does not open"):
+        vault.open("acme", "gin-1.7", SealedSeed("", sealed.key, sealed.sealed))
+
+
 def test_a_process_without_keys_can_neither_seal_nor_open():
     sealed, closed = Vault({"k1": OLD}).seal("acme", GAME, "rng-1.7"), Vault({})
     with pytest.raises(VaultClosed):
         closed.open("acme", "rng-1.7", sealed)
     with pytest.raises(VaultClosed):
         closed.seal("acme", GAME, "rng-1.8")
+    with pytest.raises(VaultClosed):
+        closed.seal_text("acme", GAME, "rng-1.8", "so")
 
 
 def test_a_vault_that_is_printed_shows_no_key():
@@ -75,15 +89,15 @@ def test_a_game_with_a_key_of_its_own_is_sealed_under_it_whatever_stands_before(
         rotated.seal("acme", GAME, "t.2")
 
 
-def test_a_text_opens_for_its_operator_and_game_only_and_says_nothing_by_itself():
-    vault = Vault({"k1": OLD, "three_patti/k1": NEW})
-    sealed = vault.seal_text("acme", "three_patti", '{"card":"As"}')
-    assert sealed.startswith("sealed:three_patti/k1:")
-    assert "As" not in base64.b64decode(sealed.rpartition(":")[2]).decode("latin-1")
-    assert vault.seal_text("acme", "three_patti", '{"card":"As"}') != sealed
-    assert vault.open_text("acme", "three_patti", sealed) == '{"card":"As"}'
-    for operator, game in (("other", "three_patti"), ("acme", GAME)):
+def test_a_text_is_kept_as_one_line_and_opens_for_its_operator_and_place_only():
+    keys = Vault({"k1": OLD, "three_patti/k1": NEW})
+    kept = written(keys.seal_text("acme", "three_patti", "three_patti", '{"card":"As"}'))
+    assert kept.startswith("sealed:three_patti/k1:")
+    assert "As" not in base64.b64decode(kept.rpartition(":")[2]).decode("latin-1")
+    assert written(keys.seal_text("acme", "three_patti", "three_patti", '{"card":"As"}')) != kept
+    assert keys.open("acme", "three_patti", read(kept)).decode() == '{"card":"As"}'
+    for operator, where in (("other", "three_patti"), ("acme", GAME)):
         with pytest.raises(ValueError, match="does not open"):
-            vault.open_text(operator, game, sealed)
+            keys.open(operator, where, read(kept))
     with pytest.raises(VaultClosed):
-        Vault({"k1": OLD}).open_text("acme", "three_patti", sealed)
+        Vault({"k1": OLD}).open("acme", "three_patti", read(kept))

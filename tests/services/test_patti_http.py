@@ -257,7 +257,7 @@ async def test_what_a_player_sends_is_kept_sealed_and_an_auditor_opens_a_refusal
     await patti.does(await patti.turn(), "Fold")
     await patti.does(await patti.turn(), "Fold")
     opened = await casino.done("/v1/openings", opening, auditor)
-    assert json.loads(opened["opened"]["asked"]) == {"type": "Bet", "amount": 140}
+    assert json.loads(opened["opened"]["text"]) == {"type": "Bet", "amount": 140}
 
 
 async def test_an_auditor_opens_a_whole_deck_once_its_hand_is_over_and_that_is_on_record(casino):

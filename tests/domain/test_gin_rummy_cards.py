@@ -1,0 +1,381 @@
+"""Which cards are stored and shown in Gin Rummy, and to whom: over a thousand random hands, after every event.
+
+Who may know which card is told here once more, by a model that knows neither the game's state nor its views.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from domain import fairness
+from domain.decider import TABLE
+from domain.game import Game, Role, SealedSeed, Viewer
+from domain.games.gin_rummy import commands, events
+from domain.games.gin_rummy.state import Acting, Between, LayingOff, Paused
+from services.written_rounds import OPERATOR, Memory
+from tests.domain.gin_table import CARD, GAME, NAMES, Table, story
+
+HANDS_WATCHED = 1_000
+
+
+def told(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+# --- Cards: who may know what ---------------------------------------------------------------------------------------
+
+VIEWERS = (
+    *(Viewer(name, Role.PLAYER) for name in NAMES),
+    *(Viewer(name, Role.PLAYER) for name in NAMES),
+    Viewer("onlooker", Role.PLAYER),
+    Viewer("sue", Role.SUPERVISOR),
+    Viewer("audrey", Role.AUDITOR),
+    Viewer("ops", Role.OPERATOR),
+)
+HEX = re.compile(r"[0-9a-f]{32,}")
+
+
+def deck_of(round_id: str, seed: bytes, given: Any) -> fairness.Deck:
+    return fairness.shuffle(seed, operator=OPERATOR, table="t", round=round_id, client_seeds=given)
+
+
+class Knowledge:
+    """What each viewer may know of the hand that is on, or else of the last one: followed from event to event by the
+    deck alone. `logged` is all that the hand has shown to everybody."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.hands: dict[str, set[str]] = {}
+        self.open: dict[str, set[str]] = {}
+        self.pile: list[str] = []
+        self.logged: set[str] = set()
+        self.over = True
+        self.captain = self.adviser = ""
+        self.asked = False
+        self.advice: list[str] = []
+        self.secrets: set[str] = set()
+        """Seeds and salts that nobody may be told."""
+
+    def learn(self, event: Any, actor: str, command: Any) -> None:
+        match event:
+            case events.RoundOpened():
+                self._dealt(event)
+            case events.CardDrawn():
+                self._drawn(event)
+            case events.Discarded() | events.Knocked():
+                self._discarded(event)
+            case events.CardLaid():
+                self._opened(event.player, {event.card})
+            case events.AdviceAsked():
+                assert (actor, event.player) == (self.captain, self.captain)
+                self.asked = self.sees != "never"
+            case events.AdviceGiven():
+                assert isinstance(command, commands.SendAdvice)
+                assert actor == self.adviser
+                self.advice.append(command.text)
+            case events.RoundScored():
+                for each in (event.knocker, event.opponent):
+                    self.open[each.player] = set()
+                    self._opened(each.player, set(laid_out(each)))
+                    assert self.open[each.player] == self.hands[each.player], "all of a hand is laid out, and no more"
+            case events.RoundSettled():
+                self.secrets -= {opening.salt for opening in event.openings}
+                assert not event.openings or {each.card for each in event.openings} == self.logged
+                self.over = event.due is not None
+            case events.RoundCancelled():
+                self.open = {}
+            case events.RoundRefunded():
+                self.over = event.due is not None
+            case events.MatchSettled() | events.MatchRefunded():
+                self.over = True
+            case _:
+                pass
+
+    def _dealt(self, event: events.RoundOpened) -> None:
+        deck = deck_of(event.round, self.memory.seeds[event.seed.sealed], event.client_seeds)
+        assert deck.root == event.root
+        self.deck, self.open, self.over, self.advice = deck, {}, False, []
+        self.hands = {each.player: {deck.cards[at].value for at in each.cards} for each in event.dealt}
+        assert sum(map(len, self.hands.values())) == len(set().union(*self.hands.values())) == 20
+        self.captain, self.adviser = event.match.roles.captain, event.match.roles.sitting_out or ""
+        self.sees = event.config.adviser_sees
+        self.asked = self.sees == "always"
+        self.pile, self.logged = [event.upcard], {event.upcard}
+        assert event.upcard == deck.cards[20]
+        self.secrets = {*(salt.hex() for salt in deck.salts), *(s.hex() for s in self.memory.seeds.values())}
+
+    def _drawn(self, event: events.CardDrawn) -> None:
+        card = self.deck.cards[event.place].value
+        if event.source == "pile":
+            assert card == self.pile.pop() == event.card
+        self.hands[event.player].add(card)
+
+    def _discarded(self, event: Any) -> None:
+        player = event.spread.player if isinstance(event, events.Knocked) else event.player
+        self.hands[player].remove(event.card)
+        self.pile.append(event.card)
+        self.logged.add(event.card)
+        if isinstance(event, events.Knocked):
+            self._opened(player, set(laid_out(event.spread)))
+            assert self.open[player] == self.hands[player]
+
+    def _opened(self, player: str, cards: set[str]) -> None:
+        assert cards <= self.hands[player]
+        self.open[player] = self.open.get(player, set()) | cards
+        self.logged |= cards
+
+    def _own(self, viewer: Viewer) -> set[str]:
+        if viewer.role is not Role.PLAYER:
+            return set()
+        if viewer.actor == self.adviser and self.asked:
+            return self.hands[self.captain]
+        return self.hands.get(viewer.actor, set())
+
+    def in_history(self, viewer: Viewer) -> set[str]:
+        """Of the hands. An auditor may have the deck opened, once the hand is over."""
+        if viewer.role is Role.AUDITOR and self.over:
+            return set().union(*self.hands.values())
+        return set().union(*self.open.values()) | self._own(viewer)
+
+    def in_view(self, viewer: Viewer) -> set[str]:
+        """While the hand is on, only the top card of the discard pile; and the whole pile after it."""
+        pile = self.pile if self.over else self.pile[-1:]
+        return {*pile, *set[str]().union(*self.open.values()), *self._own(viewer)}
+
+
+def laid_out(spread: Any) -> list[str]:
+    return [*(card for meld in spread.melds for card in meld), *(each.card for each in spread.laid), *spread.deadwood]
+
+
+class Watch:
+    """Looks at all that is stored after every event, and with the eyes of some viewer at what is shown."""
+
+    def __init__(self, table: Table, game: Game[Any, Any, Any]) -> None:
+        self.table, self.game = table, game
+        self.knowledge = Knowledge(table.memory)
+        self.state: Any = game.initial
+        self.hands = 0
+        self.chance = random.Random(0)
+
+    def take(self, recorded: list[Any], actor: str, command: Any) -> None:
+        for each in recorded:
+            event = each.event
+            if each.stream == TABLE + "t":
+                self.state = self.game.evolve(self.state, event)
+                self.knowledge.learn(event, actor, command)
+                self.look(event)
+            else:
+                self.check(told(event), set(), "a wallet")
+
+    def look(self, event: Any) -> None:
+        knowledge = self.knowledge
+        self.hands += isinstance(event, events.RoundSettled | events.RoundRefunded)
+        logged = knowledge.logged | role_cards(event)
+        self.check(told(event), logged, "the log")
+        self.check(told(self.state), knowledge.logged, "the stored state")
+        self.check(told(self.game.about(self.state)), set(), "the table's particulars")
+        viewer = self.chance.choice(VIEWERS)
+        public = self.game.public(event, viewer)
+        shown = told(public)
+        view = told(self.game.view(self.state, viewer, (), self.table.memory.open))
+        self.check(shown, logged, f"{viewer.actor}'s event")
+        may_know = knowledge.in_view(viewer)
+        seen = self.check(view, may_know, f"{viewer.actor}'s view")
+        gone = hand_of(self.state) is None  # a closed table shows no hand any more
+        assert seen == may_know or gone, f"{viewer.actor} sees too little: {may_know - seen}: {view}"
+        assert '"sealed-' not in shown + view, "a sealed seed or text is shown"
+        assert not isinstance(public, events.Discarded) or public.place is None, "a discard is shown with its place"
+        history = set[str]().union(*self.game.hands(self.state, viewer, self.table.memory.open).values())
+        assert gone or history == knowledge.in_history(viewer)
+        self.check_advice(viewer, view, told(event) + told(self.state) + shown)
+
+    def check_advice(self, viewer: Viewer, view: str, stored: str) -> None:
+        knowledge = self.knowledge
+        for text in knowledge.advice:
+            assert text not in stored, f"advice is stored or told in clear: {stored}"
+            reads = viewer.role is Role.PLAYER and viewer.actor in (knowledge.captain, knowledge.adviser)
+            assert reads or text not in view, f"advice is shown to {viewer.actor}: {view}"
+            assert not reads or text in view or knowledge.over, "advice does not arrive"
+
+    def check(self, text: str, may_know: set[str], where: str) -> set[str]:
+        named = set(CARD.findall(text))
+        assert named <= may_know, f"{where} names {named - may_know}: {text}"
+        assert not self.knowledge.secrets.intersection(HEX.findall(text)), f"{where} holds a seed or salt: {text}"
+        return named
+
+
+def role_cards(event: Any) -> set[str]:
+    """Drawn for the roles, from a deck that no hand is dealt from."""
+    draws = event.draws if isinstance(event, events.MatchOpened) else ()
+    return {each.card for draw in draws for each in draw.cards}
+
+
+def watched(seed: int, steps: int, game: Game[Any, Any, Any] = GAME) -> tuple[Table, int]:
+    """A story that is looked at after every event, and how many hands it had."""
+    watches: list[Watch] = []
+
+    def after(table: Table, _chance: random.Random, actor: str, command: Any, count: int) -> None:
+        if not watches:
+            watches.append(Watch(table, game))
+        watches[0].take(table.memory.log[count:], actor, command)
+
+    table = story(seed, steps, after)
+    return table, watches[0].hands
+
+
+@pytest.fixture(autouse=True)
+def _decks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same deck is shuffled for every look: here it is kept, as a process that deals keeps it."""
+    monkeypatch.setattr(fairness, "shuffle", lru_cache(maxsize=64)(fairness.shuffle))
+
+
+@pytest.mark.slow
+def test_nothing_stored_or_shown_names_a_card_that_its_reader_may_not_know() -> None:
+    """A thousand hands; and nobody sees less than he may."""
+    hands, kinds, seed = 0, Counter[str](), 0
+    while hands < HANDS_WATCHED:
+        table, more = watched(seed, 400)
+        hands += more
+        seed += 1
+        kinds.update(type(event).__name__ for event in table.events)
+    never = {kind.__name__ for kind in GAME.events.__args__} - set(kinds)
+    assert not never, kinds
+    assert kinds["RoundScored"] > 300, kinds
+    assert kinds["AdviceGiven"] > 100, kinds
+    assert kinds["CardLaid"] > 20, kinds
+
+
+# --- Leaks, planted -------------------------------------------------------------------------------------------------
+
+Leak = Callable[[Any, Viewer, Any, Any], bool]
+"""Whether a view shows this player's hand, which it should not: player in the hand, viewer, hand, state."""
+
+
+def opponent(player: Any, viewer: Viewer, on: Any, _state: Any) -> bool:
+    """To the one who plays against him."""
+    return on.of(viewer.actor) is not None and player.player != viewer.actor
+
+
+def captain_unasked(player: Any, viewer: Viewer, on: Any, _state: Any) -> bool:
+    return player.player == on.roles.captain and viewer.actor == on.roles.sitting_out
+
+
+def box(player: Any, viewer: Viewer, on: Any, _state: Any) -> bool:
+    """To the adviser."""
+    return player.player == on.roles.box and viewer.actor == on.roles.sitting_out
+
+
+def laying_off(player: Any, viewer: Viewer, _on: Any, state: Any) -> bool:
+    """What is not laid off yet, to the knocker."""
+    return isinstance(state, LayingOff) and player.player == state.player and viewer.actor == state.knocker.player
+
+
+def drawn(_player: Any, _viewer: Viewer, _on: Any, state: Any) -> bool:
+    """The hands of a hand that nobody scored."""
+    return isinstance(state, Between) and not any(each.points for each in state.last.results)
+
+
+def staff(_player: Any, viewer: Viewer, _on: Any, _state: Any) -> bool:
+    return viewer.role is not Role.PLAYER
+
+
+def hand_of(state: Any) -> Any:
+    """The hand that is on, or else the one before, as long as it is shown."""
+    on = state.was if isinstance(state, Paused) else state
+    if isinstance(on, Between):
+        return on.last.round if on.last else None
+    return getattr(on, "round", None) if not isinstance(getattr(on, "round", None), str) else None
+
+
+FOUND = r" names \{| holds a seed| is shown|advice is "
+
+
+def is_found(game: Game[Any, Any, Any]) -> bool:
+    try:
+        for seed in range(30):
+            watched(seed, 400, game)
+    except AssertionError as found:
+        return re.search(FOUND, str(found)) is not None
+    return False
+
+
+def deck_now(on: Any, opens: Any) -> fairness.Deck:
+    return deck_of(on.id, opens(on.id, on.seed), on.client_seeds)
+
+
+@pytest.mark.parametrize("leak", [opponent, captain_unasked, box, laying_off, drawn, staff])
+def test_a_view_that_shows_one_hand_too_many_is_found(leak: Leak) -> None:
+    def view(state: Any, viewer: Viewer, bets: Any, opens: Any) -> Any:
+        shown, on = GAME.view(state, viewer, bets, opens), hand_of(state)
+        if on is None:
+            return shown
+        deck = deck_now(on, opens)
+        return shown, [deck.cards[at] for each in on.players if leak(each, viewer, on, state) for at in each.cards]
+
+    assert is_found(replace(GAME, view=view))
+
+
+@pytest.mark.parametrize("what", ["the next card of the stock", "a card under the top one", "advice"])
+def test_a_view_that_shows_what_nobody_sees_is_found(what: str) -> None:
+    def view(state: Any, viewer: Viewer, bets: Any, opens: Any) -> Any:
+        shown, on = GAME.view(state, viewer, bets, opens), hand_of(state)
+        if on is None or not isinstance(state, Acting):
+            return shown
+        if what == "advice":
+            return shown, [opens(on.id, each).decode() for each in on.advice]
+        if what == "a card under the top one":
+            return shown, [each.card for each in on.pile]
+        return shown, deck_now(on, opens).cards[on.next_place]
+
+    assert is_found(replace(GAME, view=view))
+
+
+@pytest.mark.parametrize("what", ["card", "sealed seed", "seed in clear", "salt", "place"])
+def test_an_event_that_tells_too_much_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = seeds_seen(monkeypatch)
+
+    def public(event: Any, viewer: Viewer) -> Any:
+        shown = GAME.public(event, viewer)
+        if what == "place" and isinstance(event, events.Discarded):
+            return event
+        if what == "place" or not isinstance(event, events.RoundOpened):
+            return shown
+        seed = seeds[event.seed.hash]
+        deck = deck_of(event.round, seed, event.client_seeds)
+        planted = {"card": deck.cards[0], "salt": deck.salts[7].hex(), "seed in clear": seed.hex()}
+        return event if what == "sealed seed" else (shown, planted[what])
+
+    assert is_found(replace(GAME, public=public))
+
+
+def test_a_stored_state_that_names_a_card_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = seeds_seen(monkeypatch)
+
+    def evolve(state: Any, event: Any) -> Any:
+        after = GAME.evolve(state, event)
+        if not isinstance(event, events.RoundOpened):
+            return after
+        deck = deck_of(event.round, seeds[event.seed.hash], event.client_seeds)
+        return replace(after, round=replace(after.round, root=deck.cards[0]))
+
+    assert is_found(replace(GAME, evolve=evolve))
+
+
+def seeds_seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Every seed that is sealed from here on, by its hash."""
+    seeds, seal = dict[str, bytes](), Memory.seal
+
+    def remembered(memory: Memory, game: str, round_id: str) -> SealedSeed:
+        sealed = seal(memory, game, round_id)
+        seeds[sealed.hash] = memory.seeds[sealed.sealed]
+        return sealed
+
+    monkeypatch.setattr(Memory, "seal", remembered)
+    return seeds
