@@ -181,7 +181,8 @@ def test_a_state_stays_small_however_long_a_hand_is_and_however_much_is_said() -
 
 def test_what_hides_nothing_is_shown_as_it_is() -> None:
     hidden = {
-        events.SeedPublished: "seed", events.SeedDropped: "seed", events.RoundOpened: "seed", events.AdviceGiven: "advice",
+        events.SeedPublished: "seed", events.SeedDropped: "seed",
+        events.RoundOpened: "seed", events.AdviceGiven: "advice",
     }  # fmt: skip
     for event in SAMPLES:
         shown = GAME.public(event, ANYBODY)

@@ -86,8 +86,8 @@ def test_the_api_knows_the_vault_keys_of_hidden_cards_only_and_the_bots_no_secre
         "bots": [],
     }
     keys = {name: vault_keys(text) for name, text in known.items() if name != "bots"}
-    assert keys["worker"] == {"k1", "three_patti/k1"}
-    assert keys["api"] == {"three_patti/k1"}
+    assert keys["worker"] == {"k1", "three_patti/k1", "gin_rummy/k1"}
+    assert keys["api"] == {"three_patti/k1", "gin_rummy/k1"}
 
 
 def vault_keys(environment: bytes) -> set[str]:
