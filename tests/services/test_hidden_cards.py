@@ -1,5 +1,5 @@
-"""Hundreds of hands of 3 Patti at real processes, by players who do what they may and what they may not, every seat and
-every role looking on; then every channel and every store is searched for a card that its reader may not know."""
+"""Many hands of 3 Patti and Gin Rummy at real processes, by players who do what they may and what they may not, every
+seat and role looking on; then every channel and every store is searched for a card that its reader may not know."""
 
 import asyncio
 import json
@@ -14,12 +14,14 @@ import pytest
 from domain.game import Role, Viewer
 from ops.fault_ground import Ground, standing
 from ops.fault_house import House, clients, open_house
-from tests.services.patti_players import Company, Eyes, Text, gathered
-from tests.services.patti_search import NOBODY, Archive, stored
+from tests.domain import gin_knowledge
+from tests.services.card_search import NOBODY, Archive, stored
+from tests.services.gin_ways import GIN, WORD
+from tests.services.patti_ways import PATTI
+from tests.services.table_players import Company, Eyes, Text, gathered
 
-TABLES = 3
-HANDS = 25
-"""At each table."""
+TABLES = [(PATTI, 20, {}), (PATTI, 20, {}), (GIN, 4, {"layoff": "declared", "knock_limit": 60}), (GIN, 4, {})]
+"""How many hands each, and what is other than by chance."""
 
 
 class Scene:
@@ -47,7 +49,7 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scen
         environment.setitem(os.environ, "CROUPIER_LOG_LEVEL", "debug")
         async with standing(tmp_path_factory.mktemp("ground"), "api-1", "worker-1") as ground, clients() as http:
             house = await open_house(ground, "leaky", http)
-            scene = Scene(house, [await gathered(house, number) for number in range(TABLES)])
+            scene = Scene(house, [await gathered(house, ways, at, **more) for at, (ways, _, more) in enumerate(TABLES)])
             watching = [
                 asyncio.create_task(eyes.watch(company.table))
                 for company in scene.companies
@@ -55,7 +57,8 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scen
                 if eyes.viewer.role is not Role.AUDITOR
             ]
             try:
-                await asyncio.gather(*(company.play(HANDS) for company in scene.companies))
+                played = zip(scene.companies, TABLES, strict=True)
+                await asyncio.gather(*(company.play(hands) for company, (_, hands, _) in played))
                 await read_everything(scene)
                 scene.archive = Archive("leaky", await house.rows(), ground.services.vault)
                 yield scene
@@ -88,16 +91,29 @@ async def test_no_channel_and_no_store_shows_a_card_that_its_reader_may_not_know
     assert scene.archive.found(await scene.texts()) == []
 
 
+async def test_advice_is_told_in_clear_to_its_two_readers_alone(scene):
+    """The request that sends it is the only other place."""
+    rounds = scene.archive.rounds.values()
+    pairs = [{known.captain, known.adviser} for known in rounds if isinstance(known, gin_knowledge.Knowledge)]
+    readers = set[str]()
+    for text in await scene.texts():
+        if WORD in text.content:
+            readers.add(text.viewer.actor)
+            assert any(text.viewer.actor in pair for pair in pairs), text
+            assert text.where.startswith(("frame", "GET tables/", "POST tables/", "GET rounds/")), text.where
+    assert readers
+
+
 async def test_there_was_much_to_see(scene):
     """Every kind of act was done and refused, and whoever may know a card was shown it."""
     done = sum((company.done for company in scene.companies), Counter[str]())
-    for kind in ("Bet", "SeeCards", "Fold", "Show", "SideShow", "AnswerSideShow", "SitDown", "NotYourTurn"):
-        assert done[kind] > 4, done
-    assert sum(len(company.hands) for company in scene.companies) >= TABLES * HANDS
+    of_patti = {"Bet", "SeeCards", "Fold", "Show", "SideShow", "AnswerSideShow", "SitDown", "NotYourTurn"}
+    of_gin = {"Decline", "Draw", "Discard", "Knock", "LayDown", "SendAdvice"}
+    assert not (of_patti | of_gin) - set(done)
     frames = [text for eyes in scene.eyes for text in eyes.texts if text.where.startswith("frame")]
     with_cards = {text.viewer.role for text in frames if '"cards":["' in text.content}
     assert {Role.PLAYER, Role.SUPERVISOR} <= with_cards
-    assert len(frames) > 20 * TABLES * HANDS
+    assert len(frames) > 5_000
 
 
 async def test_every_seat_sees_its_own_cards_once_it_has_looked_and_no_frame_is_missing_or_told_twice(scene):
