@@ -61,16 +61,17 @@ class Text(NamedTuple):
 class Eyes:
     """A caller who remembers what it was told."""
 
-    def __init__(self, urls: list[str], viewer: Viewer, bearer: str, http: httpx.AsyncClient) -> None:
+    def __init__(self, house: House, viewer: Viewer, bearer: str) -> None:
         self.viewer = viewer
         self.texts: list[Text] = []
-        self._urls = urls
+        self._house = house
+        self._urls = house.ground.urls
         self._bearer = {"authorization": f"Bearer {bearer}"}
-        self._http = http
+        self._http = house.http
 
     async def read(self, path: str, **about: Any) -> httpx.Response:
         answer = await self._insist("GET", f"v1/{path}", headers=self._bearer)
-        self._keep(f"GET {path}", answer, **about)
+        await self._keep(f"GET {path}", answer, **about)
         return answer
 
     async def read_audit(self) -> None:
@@ -85,7 +86,7 @@ class Eyes:
     async def send(self, path: str, body: Any, **about: Any) -> httpx.Response:
         headers = self._bearer | {"idempotency-key": secrets.token_hex(8)}
         answer = await self._insist("POST", f"v1/{path}", json=body, headers=headers)
-        self._keep(f"POST {path} {body}", answer, **about)
+        await self._keep(f"POST {path} {body}", answer, **about)
         return answer
 
     async def _insist(self, method: str, path: str, **request: Any) -> httpx.Response:
@@ -100,9 +101,12 @@ class Eyes:
                 await asyncio.sleep(0.1)
         raise AssertionError
 
-    def _keep(self, what: str, answer: httpx.Response, **about: Any) -> None:
+    async def _keep(self, what: str, answer: httpx.Response, **about: Any) -> None:
+        """What is told of a table was true by the log's end now: who learns a card later was told too soon."""
         if answer.is_success and "position" in (told := answer.json()) and "table" in about:
             about["first"] = about["last"] = told["position"]
+        elif "first" in about:
+            about.setdefault("last", (await self._house.tip()).position)
         self.texts.append(Text(f"{what} to {self.viewer.actor}", answer.text, self.viewer, **about))
 
     async def watch(self, table: str) -> None:
@@ -166,12 +170,12 @@ class Company:
             await self._send(self.chance.choice(self.players), {"type": kind})
 
     async def _view(self, player: Eyes) -> Any:
-        answer = await player.read(f"tables/{self.table}", table=self.table, first=self._position, last=2**62)
+        answer = await player.read(f"tables/{self.table}", table=self.table, first=self._position)
         return answer.json()["view"]
 
     async def _send(self, player: Eyes, body: dict[str, Any]) -> None:
         path = f"tables/{self.table}/commands"
-        answer = await player.send(path, body, table=self.table, first=self._position, last=2**62)
+        answer = await player.send(path, body, table=self.table, first=self._position)
         if answer.is_success:
             self._position = answer.json()["position"]
             self.done[body["type"]] += 1
@@ -198,7 +202,7 @@ async def gathered(house: House, number: int, **more: Any) -> Company:
     bearers = house.bearers()
 
     def eyes(name: str, role: Role) -> Eyes:
-        return Eyes(house.ground.urls, Viewer(name, role), bearers[name], house.http)
+        return Eyes(house, Viewer(name, role), bearers[name])
 
     *players, onlooker = [eyes(name, Role.PLAYER) for name in house.players[before:]]
     roles = (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)

@@ -221,6 +221,21 @@ async def test_a_hand_or_a_salt_told_to_one_who_may_not_know_it_is_found(scene, 
     assert scene.archive.found([Text("planted", f'"{salt}"', **last)]) == ["planted holds a seed or a salt"]
 
 
+async def test_his_own_hand_in_a_table_that_a_blind_player_read_is_found(scene):
+    """Also if he has looked since: what counts is what he might know when he was told."""
+    tried = 0
+    for company in scene.companies:
+        for eyes in company.players:
+            for text in [text for text in eyes.texts if text.where.startswith("GET tables/t") and text.last < 2**61]:
+                view = json.loads(text.content)["view"]
+                [mine] = [seat for seat in view.get("seats", ()) if seat["player"] == eyes.viewer.actor] or [None]
+                if mine and mine["status"] == "blind":
+                    hand = " ".join(scene.archive.rounds[view["round"]].hands[eyes.viewer.actor])
+                    assert scene.archive.found([text._replace(content=hand)]), text
+                    tried += 1
+    assert tried > 20
+
+
 def folded_hand(scene: Scene, table: str) -> str:
     """A hand of the last round that was never shown to all, and so may stand nowhere but in its owner's eyes."""
     rounds = [name for name in scene.archive.rounds if name.startswith(f"{table}.")]
