@@ -74,14 +74,25 @@ class Eyes:
         await self._keep(f"GET {path}", answer, **about)
         return answer
 
-    async def read_audit(self) -> None:
-        """Each entry may show what its event showed, and nothing else."""
-        answer = await self._insist("GET", "v1/audit?limit=1000", headers=self._bearer)
-        for each in answer.json().get("entries", ()):
+    async def read_records(self, table: str) -> None:
+        """Lists of what happened: each entry may show what its event or its round showed, and nothing else."""
+        for each in await self._listed("audit?limit=1000", "entries"):
             entry = each["entry"]
-            table, at = entry["subject"].partition("table:")[2], entry["position"]
-            where = f"audit of {at} to {self.viewer.actor}"
-            self.texts.append(Text(where, json.dumps(each), self.viewer, table, at, at))
+            self._keep_event("audit", each, entry["subject"], entry["position"])
+        for each in await self._listed("events?limit=1000", "events"):
+            self._keep_event("log", each, each["stream"], each["position"])
+        for each in await self._listed(f"rounds?table={table}&limit=1000", "rounds"):
+            where = f"list of rounds to {self.viewer.actor}"
+            self.texts.append(Text(where, json.dumps(each), self.viewer, round=each["round"]))
+
+    async def _listed(self, path: str, name: str) -> list[Any]:
+        """Nothing, if this caller may not read it."""
+        answer = await self._insist("GET", f"v1/{path}", headers=self._bearer)
+        return answer.json().get(name, [])
+
+    def _keep_event(self, where: str, told: Any, stream: str, at: int) -> None:
+        table = stream.partition("table:")[2]
+        self.texts.append(Text(f"{where} of {at} to {self.viewer.actor}", json.dumps(told), self.viewer, table, at, at))
 
     async def send(self, path: str, body: Any, **about: Any) -> httpx.Response:
         headers = self._bearer | {"idempotency-key": secrets.token_hex(8)}

@@ -74,9 +74,10 @@ async def read_everything(scene: Scene) -> None:
     for company in scene.companies:
         for eyes in (*company.players, *company.watchers):
             await eyes.read(f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
-            for path in ("tables", "players", f"players/{eyes.viewer.actor}/statement"):
+            whose = eyes.viewer.actor if eyes.viewer.role is Role.PLAYER else company.players[0].viewer.actor
+            for path in ("tables", "players", f"players/{whose}/statement", f"players/{whose}/bets"):
                 await eyes.read(path)
-            await eyes.read_audit()
+            await eyes.read_records(company.table)
         some = sorted(company.hands)[::10]
         for round_id in some:
             for eyes in (*company.players[:2], *company.watchers):
@@ -95,6 +96,8 @@ async def test_there_was_much_to_see(scene):
         assert done[kind] > 4, done
     assert sum(len(company.hands) for company in scene.companies) >= TABLES * HANDS
     frames = [text for eyes in scene.eyes for text in eyes.texts if text.where.startswith("frame")]
+    read = Counter(text.where.partition(" ")[0] for eyes in scene.eyes for text in eyes.texts)
+    assert min(read[kind] for kind in ("audit", "log", "list", "GET", "POST")) > 100, read
     with_cards = {text.viewer.role for text in frames if '"cards":["' in text.content}
     assert {Role.PLAYER, Role.SUPERVISOR} <= with_cards
     assert len(frames) > 20 * TABLES * HANDS
