@@ -294,6 +294,8 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: Table) -> None:
         forged(story, events.RoundOpened, root="00" * 32),
         forged(story, events.RoundOpened, dealt=(opened.dealt[0],) * 3),
         forged(story, events.HandsShown, hands=(replace(one, cards=(other, *one.cards[1:])), two)),
+        forged(story, events.HandsShown, hands=(replace(one, cards=one.cards[:1] * 3), replace(two, cards=one.cards))),
+        forged(story, events.HandsShown, hands=(one, replace(two, cards=two.cards[:1] * 3))),
         forged(story, events.HandsShown, hands=(replace(one, openings=(salted, *one.openings[1:])), two)),
         forged(story, events.HandsShown, hands=(replace(one, seat=two.seat), replace(two, seat=one.seat))),
         forged(story, events.RoundSettled, pot=end.pot + 1),

@@ -52,31 +52,43 @@ class Text(NamedTuple):
 class Eyes:
     """A caller who remembers what it was told."""
 
-    def __init__(self, urls: list[str], viewer: Viewer, bearer: str, http: httpx.AsyncClient) -> None:
+    def __init__(self, house: House, viewer: Viewer, bearer: str) -> None:
         self.viewer = viewer
         self.texts: list[Text] = []
-        self._urls = urls
+        self._house = house
+        self._urls = house.ground.urls
         self._bearer = {"authorization": f"Bearer {bearer}"}
-        self._http = http
+        self._http = house.http
 
     async def read(self, path: str, **about: Any) -> httpx.Response:
         answer = await self._insist("GET", f"v1/{path}", headers=self._bearer)
-        self._keep(f"GET {path}", answer, **about)
+        await self._keep(f"GET {path}", answer, **about)
         return answer
 
-    async def read_audit(self) -> None:
-        """Each entry may show what its event showed, and nothing else."""
-        answer = await self._insist("GET", "v1/audit?limit=1000", headers=self._bearer)
-        for each in answer.json().get("entries", ()):
+    async def read_records(self, table: str) -> None:
+        """Lists of what happened: each entry may show what its event or its round showed, and nothing else."""
+        for each in await self._listed("audit?limit=1000", "entries"):
             entry = each["entry"]
-            table, at = entry["subject"].partition("table:")[2], entry["position"]
-            where = f"audit of {at} to {self.viewer.actor}"
-            self.texts.append(Text(where, json.dumps(each), self.viewer, table, at, at))
+            self._keep_event("audit", each, entry["subject"], entry["position"])
+        for each in await self._listed("events?limit=1000", "events"):
+            self._keep_event("log", each, each["stream"], each["position"])
+        for each in await self._listed(f"rounds?table={table}&limit=1000", "rounds"):
+            where = f"list of rounds to {self.viewer.actor}"
+            self.texts.append(Text(where, json.dumps(each), self.viewer, round=each["round"]))
+
+    async def _listed(self, path: str, name: str) -> list[Any]:
+        """Nothing, if this caller may not read it."""
+        answer = await self._insist("GET", f"v1/{path}", headers=self._bearer)
+        return answer.json().get(name, [])
+
+    def _keep_event(self, where: str, told: Any, stream: str, at: int) -> None:
+        table = stream.partition("table:")[2]
+        self.texts.append(Text(f"{where} of {at} to {self.viewer.actor}", json.dumps(told), self.viewer, table, at, at))
 
     async def send(self, path: str, body: Any, **about: Any) -> httpx.Response:
         headers = self._bearer | {"idempotency-key": secrets.token_hex(8)}
         answer = await self._insist("POST", f"v1/{path}", json=body, headers=headers)
-        self._keep(f"POST {path} {body}", answer, **about)
+        await self._keep(f"POST {path} {body}", answer, **about)
         return answer
 
     async def _insist(self, method: str, path: str, **request: Any) -> httpx.Response:
@@ -91,9 +103,12 @@ class Eyes:
                 await asyncio.sleep(0.1)
         raise AssertionError
 
-    def _keep(self, what: str, answer: httpx.Response, **about: Any) -> None:
+    async def _keep(self, what: str, answer: httpx.Response, **about: Any) -> None:
+        """What is told of a table was true by the log's end now: who learns a card later was told too soon."""
         if answer.is_success and "position" in (told := answer.json()) and "table" in about:
             about["first"] = about["last"] = told["position"]
+        elif "first" in about:
+            about.setdefault("last", (await self._house.tip()).position)
         self.texts.append(Text(f"{what} to {self.viewer.actor}", answer.text, self.viewer, **about))
 
     async def watch(self, table: str) -> None:
@@ -158,12 +173,12 @@ class Company:
             await self._send(self.chance.choice(self.players), {"type": self.chance.choice(self.ways.wrong)})
 
     async def _view(self, player: Eyes) -> Any:
-        answer = await player.read(f"tables/{self.table}", table=self.table, first=self._position, last=2**62)
+        answer = await player.read(f"tables/{self.table}", table=self.table, first=self._position)
         return answer.json()["view"]
 
     async def _send(self, player: Eyes, body: dict[str, Any]) -> None:
         path = f"tables/{self.table}/commands"
-        answer = await player.send(path, body, table=self.table, first=self._position, last=2**62)
+        answer = await player.send(path, body, table=self.table, first=self._position)
         if answer.is_success:
             self._position = answer.json()["position"]
             self.done[body["type"]] += 1
@@ -186,7 +201,7 @@ async def gathered(house: House, ways: Ways, number: int, **more: Any) -> Compan
     bearers = house.bearers()
 
     def eyes(name: str, role: Role) -> Eyes:
-        return Eyes(house.ground.urls, Viewer(name, role), bearers[name], house.http)
+        return Eyes(house, Viewer(name, role), bearers[name])
 
     *players, onlooker = [eyes(name, Role.PLAYER) for name in house.players[before:]]
     roles = (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)

@@ -77,9 +77,10 @@ async def read_everything(scene: Scene) -> None:
     for company in scene.companies:
         for eyes in (*company.players, *company.watchers):
             await eyes.read(f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
-            for path in ("tables", "players", f"players/{eyes.viewer.actor}/statement"):
+            whose = eyes.viewer.actor if eyes.viewer.role is Role.PLAYER else company.players[0].viewer.actor
+            for path in ("tables", "players", f"players/{whose}/statement", f"players/{whose}/bets"):
                 await eyes.read(path)
-            await eyes.read_audit()
+            await eyes.read_records(company.table)
         some = sorted(company.hands)[::10]
         for round_id in some:
             for eyes in (*company.players[:2], *company.watchers):
@@ -111,6 +112,8 @@ async def test_there_was_much_to_see(scene):
     of_gin = {"Decline", "Draw", "Discard", "Knock", "LayDown", "SendAdvice"}
     assert not (of_patti | of_gin) - set(done)
     frames = [text for eyes in scene.eyes for text in eyes.texts if text.where.startswith("frame")]
+    read = Counter(text.where.partition(" ")[0] for eyes in scene.eyes for text in eyes.texts)
+    assert min(read[kind] for kind in ("audit", "log", "list", "GET", "POST")) > 100, read
     with_cards = {text.viewer.role for text in frames if '"cards":["' in text.content}
     assert {Role.PLAYER, Role.SUPERVISOR} <= with_cards
     assert len(frames) > 5_000
@@ -235,6 +238,21 @@ async def test_a_hand_or_a_salt_told_to_one_who_may_not_know_it_is_found(scene, 
     for content in (f'{{"cards":"{hand}"}}', json.dumps(hand.split()), f"x={hand.replace(' ', ', ')};"):
         assert scene.archive.found([Text("planted", content, **last)]) == [f"planted names {sorted(hand.split())}"]
     assert scene.archive.found([Text("planted", f'"{salt}"', **last)]) == ["planted holds a seed or a salt"]
+
+
+async def test_his_own_hand_in_a_table_that_a_blind_player_read_is_found(scene):
+    """Also if he has looked since: what counts is what he might know when he was told."""
+    tried = 0
+    for company in scene.companies:
+        for eyes in company.players:
+            for text in [text for text in eyes.texts if text.where.startswith("GET tables/t") and text.last < 2**61]:
+                view = json.loads(text.content)["view"]
+                [mine] = [seat for seat in view.get("seats", ()) if seat["player"] == eyes.viewer.actor] or [None]
+                if mine and mine["status"] == "blind":
+                    hand = " ".join(scene.archive.rounds[view["round"]].hands[eyes.viewer.actor])
+                    assert scene.archive.found([text._replace(content=hand)]), text
+                    tried += 1
+    assert tried > 20
 
 
 def folded_hand(scene: Scene, table: str) -> str:

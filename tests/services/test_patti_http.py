@@ -18,11 +18,17 @@ def casino(house_of_module):
     return house_of_module
 
 
+@pytest.fixture(scope="module")
+async def waiting(house_of_module):
+    """A table where whoever acts first never does what is allowed."""
+    return await PattiTable(house_of_module, "waiting").open("a", "b", "c")
+
+
 async def test_a_hand_from_the_buy_in_to_the_cash_out(casino):
     """Blind and seen bets, a show, and exactly the chips that were brought leave the table or are rake."""
     patti = await PattiTable(casino, "whole").open("a", "b", "c")
     root = (await patti.view())["root"]
-    await patti.round()
+    await patti.circuit()
     first = await patti.turn()
     mine = await patti.does(first, "SeeCards")
     assert len((await patti.seat(first, first))["cards"]) == 3
@@ -85,7 +91,7 @@ async def test_a_sideshow_shows_two_hands_to_two_players_and_to_nobody_else(casi
     patti = await PattiTable(casino, "side").open("a", "b", "c", "d")
     for player in "abcd":
         await patti.does(player, "SeeCards")
-    await patti.round()
+    await patti.circuit()
     asker = await patti.turn()
     asked = await patti.does(asker, "SideShow")
     target = await patti.turn()
@@ -141,17 +147,11 @@ async def test_whoever_is_not_on_turn_or_not_in_the_hand_is_refused_and_nothing_
         (None, 400, "WrongType"),
     ],
 )
-async def test_an_amount_that_is_no_bet_is_refused_and_nothing_changes(casino, amount, status, code):
-    patti = AMOUNTS.get(id(casino))
-    if patti is None:
-        patti = AMOUNTS[id(casino)] = await PattiTable(casino, "amounts").open("a", "b", "c")
+async def test_an_amount_that_is_no_bet_is_refused_and_nothing_changes(casino, waiting, amount, status, code):
     before = await tables(casino)
-    answer = await patti.send(await patti.turn(), "Bet", amount=amount)
+    answer = await waiting.send(await waiting.turn(), "Bet", amount=amount)
     assert_problem(answer, status, code)
     assert await tables(casino) == before
-
-
-AMOUNTS: dict[int, PattiTable] = {}
 
 
 async def test_what_was_done_once_is_not_done_twice(casino):
@@ -180,9 +180,9 @@ async def test_a_sideshow_is_asked_only_of_one_who_has_seen_and_answered_once(ca
     on = await patti.turn()
     await patti.does(on, "SeeCards")
     assert_problem(await patti.send(on, "SideShow"), 409, "FirstCircuit")
-    await patti.round()
+    await patti.circuit()
     assert_problem(await patti.send(on, "SideShow"), 409, "TargetIsBlind")
-    await patti.round()
+    await patti.circuit()
     others = [each for each in "abc" if each != on]
     for other in others:
         await patti.does(other, "SeeCards")
@@ -192,7 +192,7 @@ async def test_a_sideshow_is_asked_only_of_one_who_has_seen_and_answered_once(ca
     assert_problem(await patti.send(third, "AnswerSideShow", accept=True), 409, "AnswerIsAwaited")
     assert_problem(await patti.send(on, "Bet", amount=100), 409, "AnswerIsAwaited")
     await patti.does(target, "AnswerSideShow", accept=False)
-    assert (await patti.send(target, "AnswerSideShow", accept=True)).status_code == 409
+    assert_problem(await patti.send(target, "AnswerSideShow", accept=True), 409, "NoAnswerAwaited")
 
 
 async def test_a_buy_in_outside_the_range_is_refused(casino):
