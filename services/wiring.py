@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from msgspec import Struct
 
@@ -9,6 +10,7 @@ from domain.games import GAMES
 from infra import fanout, postgres
 from infra.settings import Settings
 from infra.vault import Vault, game_of
+from services import epochs
 from services.executor import Executor
 
 HIDING = frozenset(game.name for game in GAMES.values() if game.hidden_cards)
@@ -35,7 +37,8 @@ async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
     vault = Vault({name: key for name, key in keys.items() if game_of(name) in HIDING} if role == "api" else keys)
     pool = await postgres.pool(settings.postgres, name=role)
     client = fanout.connect(settings.redis)
-    executor = Executor(settings.postgres, vault)
+    is_known = partial(epochs.is_known, pool, client) if role == "api" else None  # a worker resumes the log itself
+    executor = Executor(settings.postgres, vault, is_known)
     try:
         yield Services(settings, pool, client, vault, executor)
     finally:

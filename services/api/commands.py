@@ -24,7 +24,7 @@ from services.api.auth import Caller
 from services.api.lines import Lines
 from services.api.problems import Problem
 from services.batch import Accepted, Appended, KeyReused, Refused
-from services.executor import Busy, Executor, NewerSchema, TookTooLong, Unavailable, UnknownOperator
+from services.executor import Busy, Executor, InDoubt, NewerSchema, TookTooLong, Unavailable, UnknownOperator
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _JSON = "application/json"
@@ -119,6 +119,10 @@ class Door:
             raise problems.unauthorized("This operator is not here any more.") from None
         except NewerSchema:
             raise problems.not_now("This process is older than the data; another will take your command.") from None
+        except InDoubt:
+            raise problems.not_now(
+                "The log may have been restored to an earlier state; it is being looked into."
+            ) from None
         except Unavailable as lost:
             why = "The log took too long." if isinstance(lost, TookTooLong) else "The log could not be reached."
             raise problems.unavailable(command.key, why) from None

@@ -18,7 +18,7 @@ from services.reconcile import reconcile
 from tests.services.gin_ways import GIN
 from tests.services.ground import ground, http
 from tests.services.patti_ways import PATTI
-from tests.services.table_players import CASH, Company, gathered
+from tests.services.table_players import CASH, Company, Eyes, gathered
 
 __all__ = ["ground", "http"]
 
@@ -130,3 +130,50 @@ async def test_a_hand_that_nobody_plays_is_ended_by_the_clock_and_downtime_is_no
     folds = [row["data"] for row in rows if row["type"].endswith(".Folded")]
     assert all('"why":"timed_out"' in data for data in folds)
     assert await cash(house, company) + await held(house, company) == len(house.players) * CASH
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("witness", ["redis", "the-api-itself"])
+async def test_a_hand_that_was_shown_in_a_lost_tail_is_cancelled_and_nobody_plays_on_before(ground, http, witness):
+    """Postgres is set back into the hand, no worker is there to notice, and players know how it ends."""
+    house = await open_house(ground, f"set-back-by-{witness}", http)
+    company = await gathered(house, PATTI, 0, turn_seconds=60)
+    path = f"tables/{company.table}/commands"
+    for eyes in company.players[:3]:
+        assert (await eyes.send(path, {"type": "SitDown", "amount": 1_000})).is_success
+    await house.seen("three_patti.RoundOpened")
+    await house.caught_up()
+    earlier = ground.copy_of("postgres")
+    await ground.mend()
+    for kind in ("Fold", "Show"):
+        assert (await (await on_turn(company)).send(path, {"type": kind})).is_success
+    await house.caught_up()
+    ground.kill("worker-1")
+    urls = ground.urls
+    if witness == "redis":
+        for name in ("api-1", "api-2"):
+            ground.kill(name)
+    ground.restore("postgres", earlier)
+    if witness == "redis":
+        await ground.start("api-1", "api-2")
+    else:
+        await ground.empty_redis()
+        urls = urls[:1]  # the one that took what was lost
+    kept = len(await house.rows())
+    bearers, on = house.bearers(), (await on_turn(company)).viewer.actor
+    for url in urls:
+        headers = {"authorization": f"Bearer {bearers[on]}", "idempotency-key": "knowing"}
+        answer = await http.post(f"{url}/v1/{path}", json={"type": "Fold"}, headers=headers)
+        assert (answer.status_code, answer.json()["outcome"]) == (503, "not_applied"), answer.text
+    await ground.mend()
+    await house.seen("three_patti.RoundRefunded", seconds=30)
+    after = [row["type"].partition(".")[2] for row in (await house.rows())[kept:]]
+    assert after[:3] == ["LogResumed", "RoundCancelled", "RoundRefunded"]
+    await house.seen("three_patti.RoundOpened", 2)
+    assert (await (await on_turn(company)).send(path, {"type": "Bet", "amount": 100})).is_success
+
+
+async def on_turn(company: Company) -> Eyes:
+    view = (await company.players[0].read(f"tables/{company.table}")).json()["view"]
+    [name] = [seat["player"] for seat in view["seats"] if seat["seat"] == view["turn"]]
+    return next(eyes for eyes in company.players if eyes.viewer.actor == name)
