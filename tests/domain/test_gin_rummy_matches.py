@@ -348,11 +348,18 @@ def test_when_the_one_sitting_out_has_gone_the_two_play_on_and_nobody_advises() 
     table = Table().seated()
     who = table.state.round.roles
     table.does(who.captain, commands.AskAdvice())
+    assert table.cards(who.captain) == table.view(who.sitting_out).seats[seat_of(table, who.captain)].cards
     table.does(who.sitting_out, commands.LeaveTable())
+    assert table.view(who.sitting_out).seats[seat_of(table, who.captain)].cards == ()
     assert table.refuses(who.sitting_out, commands.SendAdvice("late")) == "AlreadyForfeited"
+    assert table.refuses(who.captain, commands.AskAdvice()) == "NobodyAdvises"
     settled = table.plays_hand()
     assert settled.roles.sitting_out is None
     assert settled.roles.box == (settled.winner or who.box)
+
+
+def seat_of(table: Table, player: str) -> int:
+    return [seat.player for seat in table.state.table.seats].index(player)
 
 
 def test_at_a_table_for_two_the_first_forfeit_ends_the_match() -> None:
