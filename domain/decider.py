@@ -6,11 +6,12 @@ that begin empty. A game never sees a wallet: its transfers become wallet events
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from functools import partial
 from typing import Any, cast
 
 from msgspec import Struct
 
-from domain import house, refused
+from domain import auditing, house, refused
 from domain.errors import Rejected
 from domain.game import (
     Cancelled,
@@ -34,7 +35,7 @@ from domain.wallet.state import Wallet
 from domain.wallet.views import Account, postings
 
 HOUSE = "house"
-TABLE, WALLET, REFUSED = "table:", "wallet:", "refused:"
+TABLE, WALLET, REFUSED, AUDIT = "table:", "wallet:", "refused:", "audit:"
 
 
 class Rule(StrEnum):
@@ -45,7 +46,7 @@ class Rule(StrEnum):
 
 
 class Stream(Struct, frozen=True):
-    """What a stream is now. `decider` names who folds it: a game, "wallet", "house" or "refused"; "" if it is new."""
+    """What a stream is now. `decider` names who folds it: a game, "wallet", "house", "refused", "audit"; "" if new."""
 
     decider: str
     version: int
@@ -121,7 +122,8 @@ class Decider:
     """Decides commands one after the other, each seeing those before it.
 
     `streams` holds what was loaded (a stream that is not there yet as version 0) and, after each command, what became
-    of it. Whoever calls appends the events; if that fails, the decider is thrown away.
+    of it. `seal` is given the game and the round. Whoever calls appends the events; if that fails, the decider is
+    thrown away.
     """
 
     def __init__(
@@ -129,8 +131,8 @@ class Decider:
         streams: dict[str, Stream],
         now: Micros,
         *,
-        seal: Callable[[str], SealedSeed],
-        seal_text: Callable[[str, str], SealedText],
+        seal: Callable[[str, str], SealedSeed],
+        seal_text: Callable[[str, str, str], SealedText],
         open_sealed: Open,
         totals: Callable[[str], RoundTotals] = no_totals,
         decided: Callable[[str, str], bool] = none_decided,
@@ -154,6 +156,9 @@ class Decider:
             if isinstance(submission.command, SettleBettor):
                 return self._settle(stream, submission.command.round)
             return self._commit(_Trial(self).wallet(stream, submission.command))
+        if stream.startswith(AUDIT):
+            event = auditing.decide(submission.command)
+            return self._commit(_Trial(self).record(stream, "audit", auditing.INITIAL, event, None))
         assert stream == HOUSE, stream
         return self._commit(_Trial(self).house(submission.command))
 
@@ -207,8 +212,8 @@ class Decider:
             key=submission.key,
             stakes=stakes,
             read_totals=lambda: self._totals(round_id or ""),
-            seal=self._seal,
-            seal_text=self._seal_text,
+            seal=partial(self._seal, game.name),
+            seal_text=partial(self._seal_text, game.name),
             open=self._open,
         )
 

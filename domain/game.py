@@ -140,6 +140,32 @@ class Cancelled(Struct, frozen=True, tag=True):
 Outcome = Resulted | Cancelled
 
 
+class Brought(Struct, frozen=True):
+    """Cash that became chips at the table; less than nothing: chips that became cash again."""
+
+    player: str
+    amount: Amount
+
+
+class PaidIn(Struct, frozen=True):
+    """Chips that were put into the round. Its opening names the players and their spots; later the spot is enough."""
+
+    spot: str
+    amount: Amount
+    player: str = ""
+
+
+class PaidOut(Struct, frozen=True):
+    """How the round ended for a player: one wager of all that was put in, with what came back to the stack."""
+
+    player: str
+    payout: Payout
+
+
+Chips = Brought | PaidIn | PaidOut
+"""What an event says of the chips of one player."""
+
+
 class Viewer(Struct, frozen=True):
     """Whose eyes a view is for: a player, never a seat."""
 
@@ -204,6 +230,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """Money of players that the table's own state holds (buy-ins); zero where bets stay in the wallets."""
     rake: Callable[[E], Amount]
     """What an event of the table gives to the house out of its holdings."""
+    chips: Callable[[E], tuple[Chips, ...]]
+    """Where players hold chips, what an event says of each one's: brought or taken away, put into the round, given back
+    at its end. With the rake it accounts for every change of the holdings. Empty where bets stay in the wallets."""
     view: Callable[[S, Viewer, tuple[Bet, ...], Open], Any]
     """What this viewer may see, built up from nothing. After the viewer come his own open bets, and what opens a deck
     if he may see cards that are still sealed; nothing else is ever taken out of it."""
@@ -220,6 +249,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """The id of the round that is on, if one is."""
     result: Callable[[S], Outcome | None]
     """The final outcome of a round whose bets are not all settled yet."""
+    hidden_cards: bool
+    """Players hold cards that not everybody may see: what players send is kept sealed, and every process that serves
+    the game's tables, an API too, needs the game's own vault key."""
     reveals: Callable[[str, Iterable[E]], Any]
     """For replay, given the operator and a round's table events: what anyone can check of its fairness, checked."""
 

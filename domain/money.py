@@ -74,7 +74,10 @@ class Bet(Struct, frozen=True):
 
 
 class Payout(Struct, frozen=True):
-    """How one wager ended. `odds` is "0.95:1", "push" (stake returned) or "lost"; `returned` includes the stake."""
+    """How one wager ended. `odds` is "0.95:1", "push" (stake returned) or "lost"; `returned` includes the stake.
+
+    Where players hold chips at the table, a round is one wager a player, and `odds` is "won", "lost" or "refunded".
+    """
 
     bet: str
     spot: str

@@ -10,7 +10,7 @@ from typing import Any, Union
 
 import msgspec
 
-from domain import house, refused
+from domain import auditing, house, refused
 from domain.game import Game
 from domain.games import GAMES
 from domain.wallet import evolve as wallet
@@ -29,12 +29,13 @@ STATE_SCHEMA = 1
 _games: list[Any] = [game.events for game in GAMES.values()]
 _encoder = msgspec.json.Encoder()
 _events: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-    Union[(WalletEvent, house.Event, refused.CommandRefused, *_games)]
+    Union[(WalletEvent, house.Event, refused.CommandRefused, auditing.SealOpened, *_games)]
 )
 _states: dict[str, msgspec.json.Decoder[Any]] = {
     "wallet": msgspec.json.Decoder(WalletState),
     "house": msgspec.json.Decoder(house.House),
     "refused": msgspec.json.Decoder(refused.Refusals),
+    "audit": msgspec.json.Decoder(auditing.Openings),
     **{name: msgspec.json.Decoder(game.states) for name, game in GAMES.items()},
 }
 
@@ -89,6 +90,8 @@ def initial(decider: str) -> Any:
             return house.INITIAL
         case "refused":
             return refused.INITIAL
+        case "audit":
+            return auditing.INITIAL
         case _:
             return GAMES[decider].initial
 
@@ -99,7 +102,7 @@ def evolve(decider: str) -> Callable[[Any, Any], Any]:
             return wallet.evolve
         case "house":
             return house.evolve
-        case "refused":
+        case "refused" | "audit":
             return lambda state, _event: state
         case _:
             game: Game[Any, Any, Any] = GAMES[decider]
@@ -114,5 +117,5 @@ def opening(decider: str) -> str | None:
 
 def event_types() -> list[type]:
     """Every type of event that the log may hold, for the tests that keep them decodable."""
-    unions: list[Any] = [WalletEvent, house.Event, refused.CommandRefused, *_games]
+    unions: list[Any] = [WalletEvent, house.Event, refused.CommandRefused, auditing.SealOpened, *_games]
     return [kind for union in unions for kind in getattr(union, "__args__", (union,))]

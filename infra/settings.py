@@ -25,7 +25,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     secret: bytes
     """Keys the HMACs of command fingerprints and player tokens."""
     vault_keys: dict[str, bytes] = {}
-    """By id; the first seals, all open; none means that this process may do neither (DESIGN 7)."""
+    """By id, `<game>/<name>` for a game's own; the first of a game's seals, all open (DESIGN 7)."""
     host: str = "127.0.0.1"
     port: int = 8080
     log_format: LogFormat = "auto"
@@ -121,7 +121,10 @@ _READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "postgres": (_postgres, "give postgresql://user:password@host:5432/database"),
     "redis": (_redis, "give redis://host:6379/0 or unix:///path/to/redis.sock"),
     "secret": (_secret, f"give at least 32 random bytes in base64, as {_RANDOM} prints them"),
-    "vault_keys": (_vault_keys, f"give id:base64[,id2:base64], the current key first, each 32 bytes as by {_RANDOM}"),
+    "vault_keys": (
+        _vault_keys,
+        f"give game/id:base64[,...], a game's current key first, each 32 bytes as by {_RANDOM}",
+    ),
     "host": (str, "give the address to listen on"),
     "port": (_port, "give a port from 0 to 65535"),
     "log_format": (_one_of(get_args(LogFormat)), "give one of " + ", ".join(get_args(LogFormat))),

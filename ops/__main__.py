@@ -10,7 +10,10 @@ import click
 VERBS = {
     "Start here": {
         "up": ("up", "Run everything on this machine, with tables to look at and bots that play."),
-        "demo": ("demo", "Play a few rounds over HTTP, told step by step, and check that the books agree."),
+        "demo": (
+            "demo",
+            "Play a few rounds of each game over HTTP, told step by step, and check that the books agree.",
+        ),
         "test": ("check", "Run the whole gate: format, lint, types, import contracts, tests."),
     },
     "Run the parts": {
@@ -32,7 +35,7 @@ VERBS = {
         "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns, melds."),
         "rounds": ("rounds", "Play the written rounds again and show where they tell something else now."),
         "faults": ("faults", "Kill, freeze and set back processes and servers, and prove that nothing came of it."),
-        "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay."),
+        "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay, 3 Patti."),
     },
 }
 _LISTED = {verb: entry for verbs in VERBS.values() for verb, entry in verbs.items()}

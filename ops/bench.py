@@ -24,7 +24,7 @@ from domain.game import Role
 from infra import collector, logging
 from infra.embedded import EmbeddedError
 from ops import bench_cpu as cpu
-from ops import bench_house, bench_log, bench_melds, data_folder
+from ops import bench_house, bench_log, bench_melds, bench_patti, data_folder
 from ops.bench_house import GAME, Cost, House
 from ops.bench_pgbench import Pgbench, program
 from ops.bench_report import Bets, Figures, Gin, Memory, Rate, Settlement, goals, table
@@ -46,10 +46,13 @@ class Size(Struct, frozen=True):
     """Of the rounds that are settled; in it all of their bets must be placed."""
     passes: int
     """Over the log, by relay and replay."""
+    patti_tables: int
+    """At once, of six bots each: as many as bets are on their way at once."""
+    patti_repetitions: int
 
 
-FULL = Size(10_000, 5, 64, 3.0, 3, 10_000, 6, 3)
-QUICK = Size(1_000, 1, 16, 0.5, 1, 200, 2, 1)
+FULL = Size(10_000, 5, 64, 3.0, 3, 10_000, 6, 3, 64, 3)
+QUICK = Size(1_000, 1, 16, 0.5, 1, 200, 2, 1, 2, 1)
 FEW = 500
 """Players of a server that serves few bets: each is to have bet once before it is measured."""
 BETS_S = 100
@@ -57,7 +60,7 @@ BETS_S = 100
 
 
 @click.command(
-    help="Measure this machine: bets over HTTP, settlement, relay, projections, replay, Gin Rummy. Some minutes."
+    help="Measure this machine: bets over HTTP, settlement, relay, projections, replay, 3 Patti, Gin Rummy. Minutes."
 )
 @click.option("--json", "as_json", is_flag=True, help="End with one line of JSON.")
 @click.option("--quick", is_flag=True, help="Tiny numbers, to see that it runs; what it tells is no measurement.")
@@ -103,8 +106,10 @@ async def measured(folder: Path, size: Size, say: Say) -> Figures:
         relay, projections, replay = await _readers(house, size, say)
         say("memory of a worker that reads the whole log")
         worker_mb = await bench_log.worker_mb(house)
+        patti = await bench_patti.measured(house, size.patti_tables, size.patti_repetitions, size.seconds)
+        say(f"3 Patti: {patti.actions_per_s:,.0f} actions/s, {patti.cpu_us:,.0f} us of CPU an action")
     memory = Memory(round(api_mb, 1), round(worker_mb, 1))
-    return Figures(bets, settlement, relay, projections, replay, memory, gin)
+    return Figures(bets, settlement, relay, projections, replay, memory, patti, gin)
 
 
 async def _bets(house: House, size: Size, say: Say) -> Bets:

@@ -101,6 +101,14 @@ class House:
         for name in self._ports:
             await self._answering(name)
 
+    async def start_again(self, name: str) -> None:
+        """One of them, alone, after all have ended."""
+        self.start(name, {"api": _API, "single": _SINGLE}[name])
+        await self._answering(name)
+
+    def port(self, name: str) -> int:
+        return self._ports[name]
+
     def start(self, name: str, arguments: list[str]) -> None:
         environment = self._environment | {"CROUPIER_PORT": str(self._ports.get(name, 0))}
         child = self._children[name] = Child(name, arguments, environment, self.data / f"{name}.log")

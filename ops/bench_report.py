@@ -30,6 +30,15 @@ class Settlement(Struct, frozen=True):
     """A bettor."""
 
 
+class Patti(Struct, frozen=True):
+    """Of what six bots a table do over HTTP, one after the other, at so many tables at once. CPU is that of server and
+    Postgres together, in microseconds an action."""
+
+    tables: int
+    actions_per_s: float
+    cpu_us: float
+
+
 class Rate(Struct, frozen=True):
     events_per_s: float
 
@@ -55,17 +64,20 @@ class Figures(Struct, frozen=True):
     projections: dict[str, Rate]
     replay: Rate
     memory: Memory
+    patti: Patti
     gin: Gin
 
 
 def table(figures: Figures) -> str:
-    bets = figures.bets
+    bets, patti = figures.bets, figures.patti
     rows = [
         ("bets over HTTP, durable", f"{bets.per_s:,.0f} bets/s", f"p50 {bets.p50_ms} ms, p99 {bets.p99_ms} ms"),
         ("CPU of a bet, server and Postgres", f"{bets.cpu_us:,.0f} us", ""),
         ("  bare Litestar handler (a)", f"{bets.floor_handler_cpu_us:,.0f} us", ""),
         ("  one transaction a command, 16 at a time (b)", f"{bets.transaction_per_command_cpu_us:,.0f} us", ""),
         ("  pgbench, the same rows (c)", f"{bets.pgbench_cpu_us:,.0f} us" if bets.pgbench_cpu_us else "not here", ""),
+        (f"3 Patti, {patti.tables} tables of six bots", f"{patti.actions_per_s:,.0f} actions/s", ""),
+        ("CPU of an action of 3 Patti", f"{patti.cpu_us:,.0f} us", _beside(patti.cpu_us, bets)),
         ("CPU of settling a bettor", f"{figures.settlement.cpu_us:,.0f} us", ""),
         ("relay", f"{figures.relay.events_per_s:,.0f} events/s", ""),
         *(
@@ -79,6 +91,10 @@ def table(figures: Figures) -> str:
         ("Gin Rummy: best answer to a knock", f"{figures.gin.layoff_us:,.1f} us", ""),
     ]
     return "\n".join(f"{what:<46}{value:>16}   {more}".rstrip() for what, value, more in rows)
+
+
+def _beside(cpu_us: float, bets: Bets) -> str:
+    return f"{cpu_us / bets.floor_handler_cpu_us:.1f} times (a), {cpu_us / bets.cpu_us:.1f} times a bet"
 
 
 def goals(figures: Figures) -> str:

@@ -5,13 +5,17 @@ It knows nothing of the code behind the API; what it decodes is what the API doc
 
 import secrets
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx
 import msgspec
 from msgspec import Struct
 
 T = TypeVar("T")
+A = TypeVar("A", bound="AnswerOf[Any]")
+F = TypeVar("F", bound="FrameOf[Any]")
+V = TypeVar("V")
+"""A game's view of its table."""
 TIMEOUT_S = 15
 
 
@@ -39,7 +43,7 @@ class Bet(Struct):
 
 
 class View(Struct):
-    """A table as its viewer sees it."""
+    """A table of 20-20 as its viewer sees it. Each other game's stands on a page of its own, as client_patti."""
 
     phase: str
     round: str | None = None
@@ -68,23 +72,41 @@ class Happened(Struct):
     event: dict[str, Any]
 
 
-class Answer(Struct):
+class AnswerOf(Struct, Generic[V]):
     """What a command did. `repeated`: the key had been used for this very command, and this is its outcome again."""
 
     position: int | None
     at: int
     events: list[Happened] = []
-    view: View | None = None
+    view: V | None = None
     balance: Balance | None = None
     repeated: bool = False
 
 
-class Frame(Struct):
+class Answer(AnswerOf[View]):
+    pass
+
+
+class FrameOf(Struct, Generic[V]):
     """One message of a table's live stream: what happened (none in the first), and the table as seen after it."""
 
     position: int
-    view: View
+    view: V
     event: dict[str, Any] | None = None
+
+
+class Frame(FrameOf[View]):
+    pass
+
+
+class TableOf(Struct, Generic[V]):
+    """A table as it is now."""
+
+    view: V
+
+
+class Table(TableOf[View]):
+    pass
 
 
 class Key(Struct):
@@ -132,11 +154,68 @@ class Proof(Struct):
     holds: bool
 
 
+class Fairness(Struct):
+    """What a game proves besides."""
+
+    checks: list[Proof]
+
+
 class Replay(Struct):
     round: str
     steps: list[Step]
     proofs: list[Proof]
-    fairness: Any = None
+    fairness: Fairness | None = None
+
+
+class Bettor(Struct):
+    player: str
+    staked: int
+    returned: int
+
+
+class RoundResult(Struct):
+    """Who bet in a round, and what became of it."""
+
+    bettors: list[Bettor]
+
+
+class OpenedDeck(Struct):
+    """A sealed round, opened for an auditor: its seed, and the deck in dealing order."""
+
+    round: str
+    seed: str
+    fits: bool
+    root: str | None = None
+    client_seeds: list[dict[str, str]] = []
+    cards: list[str] = []
+    hands: dict[str, list[str]] = {}
+
+
+class DeckOpening(Struct):
+    """`position` is that of the record of this opening."""
+
+    position: int
+    opened: OpenedDeck
+
+
+class AuditEntry(Struct):
+    position: int
+    action: str
+    actor: str
+    round: str | None
+
+
+class Told(Struct):
+    """An entry of the audit log, with what its event tells everybody."""
+
+    entry: AuditEntry
+    told: dict[str, Any]
+
+
+class AuditPage(Struct):
+    """Newest first."""
+
+    entries: list[Told]
 
 
 class Entry(Struct):
@@ -163,10 +242,6 @@ class LogPage(Struct):
     before: str
     next: int | None
     tip: int
-
-
-class _Table(Struct):
-    view: View
 
 
 class _Keys(Struct):
@@ -208,16 +283,21 @@ class Client:
         answer = await self._http.get(self._url + path, params=query, headers=self._headers)
         return msgspec.json.decode(_checked(answer).content, type=kind)
 
-    async def _post(self, path: str, body: Mapping[str, Any], kind: type[T]) -> T:
-        headers = {**self._headers, "idempotency-key": new_key()}
-        answer = await self._http.post(self._url + path, json=body, headers=headers)
-        return msgspec.json.decode(_checked(answer).content, type=kind)
+    async def post(self, path: str, body: Mapping[str, Any], kind: type[T]) -> T:
+        return msgspec.json.decode((await self._sent(path, body, "")).content, type=kind)
+
+    async def _sent(self, path: str, body: Mapping[str, Any], key: str) -> httpx.Response:
+        headers = {**self._headers, "idempotency-key": key or new_key()}
+        return _checked(await self._http.post(self._url + path, json=body, headers=headers))
 
     async def command(self, path: str, body: Mapping[str, Any], key: str = "") -> Answer:
         """Send a command; each has a key of its own, by which it acts once however often it is sent."""
-        headers = {**self._headers, "idempotency-key": key or new_key()}
-        answer = _checked(await self._http.post(self._url + path, json=body, headers=headers))
-        told = msgspec.json.decode(answer.content, type=Answer)
+        return await self.answered(Answer, path, body, key)
+
+    async def answered(self, kind: type[A], path: str, body: Mapping[str, Any], key: str = "") -> A:
+        """The same, with the answer as `kind` has it: its view is that of another game."""
+        answer = await self._sent(path, body, key)
+        told = msgspec.json.decode(answer.content, type=kind)
         told.repeated = answer.headers.get("idempotent-replayed") == "true"
         return told
 
@@ -231,13 +311,13 @@ class Client:
         return await self.command(f"/v1/players/{player}/deposits", body, key)
 
     async def session(self, player: str, seconds: int = 900) -> Session:
-        return await self._post("/v1/sessions", {"player": player, "seconds": seconds}, Session)
+        return await self.post("/v1/sessions", {"player": player, "seconds": seconds}, Session)
 
     async def keys(self) -> list[Key]:
         return (await self.get("/v1/keys", _Keys)).keys
 
     async def mint_key(self, role: str, label: str) -> Key:
-        return await self._post("/v1/keys", {"role": role, "label": label}, Key)
+        return await self.post("/v1/keys", {"role": role, "label": label}, Key)
 
     async def revoke_key(self, key: str) -> None:
         headers = {**self._headers, "idempotency-key": new_key()}
@@ -256,9 +336,12 @@ class Client:
         return await self.at_table(table, "PlaceBet", key, round=round_id, wagers=wagers)
 
     async def table(self, table: str) -> View:
-        return (await self.get(f"/v1/tables/{table}", _Table)).view
+        return (await self.get(f"/v1/tables/{table}", Table)).view
 
-    async def watch(self, table: str) -> AsyncGenerator[Frame]:
+    def watch(self, table: str) -> AsyncGenerator[Frame]:
+        return self.frames(Frame, table)
+
+    async def frames(self, kind: type[F], table: str) -> AsyncGenerator[F]:
         """The table live, event after event, taken up again whenever the stream ends; it ends only with an error."""
         last, seen = "", 0
         while True:
@@ -273,7 +356,7 @@ class Client:
                     if name == "id":
                         last = text
                     elif name == "data":
-                        frame = msgspec.json.decode(text, type=Frame)
+                        frame = msgspec.json.decode(text, type=kind)
                         if frame.event is None or frame.position > seen:
                             seen = frame.position
                             yield frame

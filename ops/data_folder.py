@@ -14,6 +14,8 @@ from typing import TypeVar
 import msgspec
 
 from infra.embedded import EmbeddedError
+from infra.vault import game_of
+from services.wiring import HIDING
 
 HOUSE = Path(__file__).resolve().parent.parent
 DEFAULT = HOUSE / "data"
@@ -49,8 +51,24 @@ def secrets_in(data: Path) -> Secrets:
                 "put it back from a backup, or choose another data folder"
             )
         found = Secrets(_random(), f"k1:{_random()}")
-        write_private(file, found)
+    if (whole := _with_every_games_key(found)) != read_private(file, Secrets):
+        write_private(file, whole)
+    found = whole
     return Secrets(given.secret or found.secret, given.vault_keys or found.vault_keys)
+
+
+def _with_every_games_key(found: Secrets) -> Secrets:
+    """A folder may be older than a game with hidden cards, which has a key of its own."""
+    known = {game_of(entry.partition(":")[0]) for entry in found.vault_keys.split(",")}
+    fresh = [f"{game}/k1:{_random()}" for game in sorted(HIDING - known)]
+    return Secrets(found.secret, ",".join([found.vault_keys, *fresh]))
+
+
+def keys_for_api(environment: Mapping[str, str]) -> dict[str, str]:
+    """The vault keys that an API process may have: of games with hidden cards only."""
+    entries = environment["CROUPIER_VAULT_KEYS"].split(",")
+    mine = [entry.strip() for entry in entries if game_of(entry.strip().partition(":")[0]) in HIDING]
+    return {"CROUPIER_VAULT_KEYS": ",".join(mine)}
 
 
 def read_private(file: Path, kind: type[T]) -> T | None:

@@ -12,7 +12,8 @@ from infra.embedded import EmbeddedError
 from infra.settings import SettingsError
 from ops import demo_house, stack
 from ops.client import Client, Problem
-from ops.demo_rounds import Story, Teller
+from ops.demo_rounds import Story
+from ops.demo_teller import Teller
 from ops.stack import Stack
 from services.reconcile import reconcile
 
@@ -23,7 +24,10 @@ from services.reconcile import reconcile
     "--key", envvar="CROUPIER_KEY", help="A key of the role operator there; with `up`: $(cat data/keys/operator)."
 )
 def command(url: str | None, key: str | None) -> None:
-    """Play a few rounds over HTTP, told step by step, and check that the books agree. Exit 0 only if all did."""
+    """Play a few rounds of each game over HTTP, told step by step, and check that the books agree.
+
+    Exit 0 only if all did.
+    """
     if url and not key:
         raise click.UsageError("--url needs --key (or CROUPIER_KEY): a key of the role operator")
     stack.end_by_signals()

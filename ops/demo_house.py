@@ -1,4 +1,4 @@
-"""The demo operator: its keys, and the two tables of `croupier up`. All of it can be set up again and again.
+"""The demo operator: its keys, and the tables of `croupier up`. All of it can be set up again and again.
 
 The log holds keys as digests only. The demo's own are also kept in files that only their owner can read (0600), so
 that bots and README's commands work after a restart; a real operator's keys are shown once and kept nowhere.
@@ -19,11 +19,23 @@ from services.settlement import PLATFORM
 
 OPERATOR = "demo"
 STAFF = (Role.OPERATOR, Role.STUDIO, Role.SUPERVISOR, Role.AUDITOR)
-GAME = "teen_patti_2020"
-TABLES = {
-    "rng-1": {"currency": "INR", "kind": "rng", "betting_seconds": 12, "pause_seconds": 4},
-    "live-1": {"currency": "INR", "kind": "live", "betting_seconds": 15, "pause_seconds": 5},
+TABLES: dict[str, dict[str, dict[str, str | int]]] = {
+    "teen_patti_2020": {
+        "rng-1": {"currency": "INR", "kind": "rng", "betting_seconds": 12, "pause_seconds": 4},
+        "live-1": {"currency": "INR", "kind": "live", "betting_seconds": 15, "pause_seconds": 5},
+    },
+    "three_patti": {
+        "patti-1": {
+            "currency": "INR",
+            "boot": 1_000,
+            "max_stake": 16_000,
+            "pot_limit": 250_000,
+            "buy_in_min": 100_000,
+            "rake_bps": 250,
+        },
+    },
 }
+"""Of each game, by their names."""
 _KEY_SEEN_S = 3
 """A process looks at an operator's keys once a second: so long may a fresh one be unknown."""
 
@@ -48,8 +60,9 @@ async def furnished(settings: Settings, url: str, folder: Path) -> tuple[Keys, l
                 fresh.append(role)
         for role in fresh:
             _write(folder / role, keys[role])
-        for table, config in TABLES.items():
-            await opened(operator, table, config)
+        for game, tables in TABLES.items():
+            for table, config in tables.items():
+                await opened(operator, table, game, config)
     return keys, fresh
 
 
@@ -67,10 +80,10 @@ async def first_key(settings: Settings, operator: str, name: str) -> str:
     return key.token
 
 
-async def opened(operator: Client, table: str, config: dict[str, str | int]) -> None:
+async def opened(operator: Client, table: str, game: str, config: dict[str, str | int]) -> None:
     """Open a table; one that is there already stays as it is."""
     try:
-        await operator.open_table(table, GAME, config)
+        await operator.open_table(table, game, config)
     except Problem as problem:
         if problem.code != "TableExists":
             raise

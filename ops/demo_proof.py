@@ -3,17 +3,20 @@
 The specifications are domain/fairness.py and `link` in infra/eventlog.py; here they are used as a stranger would.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from domain import fairness
 from domain.cards import Card
 from domain.fairness import ClientSeed, Opening
+from domain.hands import three_card
 from infra import eventlog
 from infra.eventlog import EventRow
-from ops.client import Client, Entry, LogPage, Movement
+from ops import demo_opening
+from ops.client import Client, Entry, LogPage, Movement, OpenedDeck
 
 Check = Callable[[str, bool], None]
+Hands = Mapping[str, tuple[str, ...]]
 
 
 def check_cards(operator: str, events: list[dict[str, Any]], published: str, root: str, check: Check) -> None:
@@ -40,6 +43,49 @@ def check_cards(operator: str, events: list[dict[str, Any]], published: str, roo
 
 def _opening(told: dict[str, Any]) -> Opening:
     return Opening(told["index"], Card(told["card"]), told["salt"], tuple(told["path"]))
+
+
+def check_show(opened: dict[str, Any], shown: dict[str, Any], root: str, check: Check) -> None:
+    """From the events that opened a hand and that showed two hands of it, and the root seen before the first bet."""
+    places = {each["seat"]: each["cards"] for each in opened["dealt"]}
+    proofs = [
+        (card, place, opening)
+        for hand in shown["hands"]
+        for card, place, opening in zip(hand["cards"], places[hand["seat"]], hand["openings"], strict=True)
+    ]
+    proved = [opening["card"] == card and demo_opening.proves(root, opening) for card, _, opening in proofs]
+    check(f"each of the {len(proofs)} cards shown proves itself against the root published before the first bet",
+          all(proved))  # fmt: skip
+    check("and they lie where these seats were dealt their cards", all(o["index"] == place for _, place, o in proofs))
+
+
+def check_winner(shown: dict[str, Any], settled: dict[str, Any], check: Check) -> None:
+    """Of the hands shown the best has all of the pot but the rake; of two equal ones that which did not ask (P21)."""
+    hands = [(strength(hand["cards"]), hand["seat"] != shown["asker"], hand["seat"]) for hand in shown["hands"]]
+    won = {each["seat"]: each["won"] for each in settled["results"] if each["won"]}
+    check("the better hand has won the pot, less the rake", won == {max(hands)[2]: settled["pot"] - settled["rake"]})
+    paid = sum(each["paid"] for each in settled["results"])
+    check("the pot is all that was put in, not more and not less", paid == settled["pot"])
+
+
+def strength(cards: Sequence[str]) -> int:
+    return three_card.rank([Card(card) for card in cards]).strength
+
+
+def check_deck(
+    operator: str, opened: dict[str, Any], deck: OpenedDeck, published: str, hands: Hands, check: Check
+) -> None:
+    """A deck that was opened for an auditor, against what was published and what players saw. `hands`: by player."""
+    seed = bytes.fromhex(deck.seed)
+    given = [ClientSeed(each["player"], each["seed"]) for each in opened["client_seeds"]]
+    table = opened["round"].rpartition(".")[0]
+    again = fairness.shuffle(seed, operator=operator, table=table, round=opened["round"], client_seeds=given)
+    check("the opened seed has the hash that was published before the hand", fairness.verify_seed(seed, published))
+    same = again.root == opened["root"] == deck.root and list(again.cards) == deck.cards
+    check("shuffling with it gives the deck, and the root published before the first bet", same)
+    places: dict[str, list[int]] = {each["player"]: each["cards"] for each in opened["dealt"]}
+    dealt = {player: tuple(again.cards[place] for place in three) for player, three in places.items()}
+    check("every player had been shown the very cards that this deck dealt", dealt == hands)
 
 
 async def check_log(auditor: Client, begin: int, check: Check) -> list[Entry]:

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
-import click
-import httpx
 import msgspec
 
-from ops import bots, demo_proof
-from ops.client import BalanceNow, Client, Frame, LogPage, Problem, Replay, Statement, View, new_key
+from ops import bots_2020, demo_patti, demo_proof
+from ops.client import BalanceNow, Client, Frame, LogPage, Replay, Statement, View, new_key
+from ops.demo_teller import WAIT_S, Teller, first, money, unless_refused
 
 CURRENCY = "INR"
 RNG = {"currency": CURRENCY, "kind": "rng", "betting_seconds": 4, "card_interval_ms": 250, "pause_seconds": 2}
@@ -19,39 +18,6 @@ ALL_SPOTS = {
     "player_a": 10_000, "player_b": 4_000, "tie": 1_000, "pair_plus_a": 2_000, "pair_plus_b": 2_000,
     "six_card_bonus": 1_000,
 }  # fmt: skip
-WAIT_S = 20
-
-
-class Teller:
-    """Tells the story on the terminal and keeps count of what was checked."""
-
-    def __init__(self) -> None:
-        self.held = 0
-        self.failed: list[str] = []
-        self._scenes = 0
-
-    def scene(self, title: str) -> None:
-        self._scenes += 1
-        click.secho(f"\n{self._scenes}. {title}", bold=True)
-
-    def say(self, line: str) -> None:
-        click.echo(f"   {line}")
-
-    def check(self, what: str, holds: bool) -> None:
-        if holds:
-            self.held += 1
-        else:
-            self.failed.append(what)
-        click.echo(f"   {click.style('holds', fg='green') if holds else click.style('FAILS', fg='red')}  {what}")
-
-    async def refused(self, what: str, code: str, command: Any) -> None:
-        """Check that a command is refused by this rule and no other."""
-        try:
-            await command
-            self.check(f"{what}: refused ({code})", False)
-        except Problem as problem:
-            facts = ", ".join(f"{name} {fact}" for name, fact in problem.facts.items())
-            self.check(f"{what}: {problem.status} {problem.code}{f' ({facts})' if facts else ''}", problem.code == code)
 
 
 class Story:
@@ -77,14 +43,16 @@ class Story:
             await self._live_round()
             await self._cancelled_round()
             await self._replay(round_id, published, root)
-            await self._books()
+            patti = demo_patti.Patti(self.operator, self.auditor, self.house, self.tell)
+            await patti.play()
+            await self._books(self.ann_id, self.bo_id, *(guest.id for guest in patti.guests))
         finally:
             await self._close_house()
 
     # --- Scenes ---
 
     async def _open_house(self) -> None:
-        self.tell.scene("The operator hires staff and opens two tables")
+        self.tell.scene("The operator hires staff and opens a table")
         self.begin = (await self.operator.get("/v1/events", LogPage, limit=1)).tip
         self.studio = await self._staff("studio")
         self.supervisor = await self._staff("supervisor")
@@ -176,7 +144,7 @@ class Story:
         await self.tell.refused(
             "a bet after the close", "BettingIsClosed", self.ann.place_bet(self.live, round_id, {"tie": 100})
         )
-        dealing = asyncio.create_task(bots.deal_round(self.studio, self.live, 0.25))
+        dealing = asyncio.create_task(bots_2020.deal_round(self.studio, self.live, 0.25))
         await self._watched(self.ann, self.live, self.ann_id)
         await dealing
 
@@ -208,13 +176,13 @@ class Story:
         self.tell.say("and without trusting the service:")
         demo_proof.check_cards(self.house, events, published, root, self.tell.check)
 
-    async def _books(self) -> None:
+    async def _books(self, *players: str) -> None:
         self.tell.scene("The books")
         entries = await demo_proof.check_log(self.auditor, self.begin, self.tell.check)
         tip = entries[-1].position
         refusals = [entry for entry in entries if entry.stream in (f"refused:{self.ann_id}", f"refused:{self.bo_id}")]
         self.tell.check(f"{len(refusals)} refused bets are on record too", len(refusals) == 3)
-        for player in (self.ann_id, self.bo_id):
+        for player in players:
             statement = await self.operator.get(f"/v1/players/{player}/statement", Statement, after=tip)
             told = await self.operator.get(f"/v1/players/{player}/balance", BalanceNow, after=tip)
             cash = last_cash(entries, player)
@@ -226,9 +194,9 @@ class Story:
     async def _close_house(self) -> None:
         """Nothing of the demo goes on after it."""
         for table in (self.rng, self.live):
-            await _unless_refused(self.operator.at_table(table, "CloseTable"))
+            await unless_refused(self.operator.at_table(table, "CloseTable"))
         for key in self._keys:
-            await _unless_refused(self.operator.revoke_key(key))
+            await unless_refused(self.operator.revoke_key(key))
 
     # --- What the scenes share ---
 
@@ -270,12 +238,7 @@ class Story:
 
 
 async def until(client: Client, table: str, wanted: Callable[[View], bool]) -> Frame:
-    """The first frame of a table's live stream that shows what is wanted."""
-    async with asyncio.timeout(WAIT_S), aclosing(client.watch(table)) as frames:
-        async for frame in frames:
-            if wanted(frame.view):
-                return frame
-    raise AssertionError("a table's live stream does not end")
+    return await first(client.watch(table), lambda frame: wanted(frame.view))
 
 
 def last_cash(entries: list[Any], player: str) -> int:
@@ -284,20 +247,9 @@ def last_cash(entries: list[Any], player: str) -> int:
     return next((event["after"] for event in reversed(data) if "after" in event), 0)
 
 
-def money(amount: int) -> str:
-    return f"{amount // 100:,}.{amount % 100:02}"
-
-
 def _short(event: dict[str, Any]) -> str:
     told = {name: value for name, value in event.items() if name in ("slot", "card", "amount", "winner", "bettors")}
     told |= {name: money(event[name]) for name in ("amount", "staked", "returned", "after") if name in event}
     if "showdown" in event:
         told["winner"] = event["showdown"]["winner"]
     return " ".join(f"{name}={value}" for name, value in told.items())
-
-
-async def _unless_refused(command: Any) -> None:
-    try:
-        await command
-    except (Problem, httpx.HTTPError):
-        return

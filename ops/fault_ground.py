@@ -67,7 +67,7 @@ class Ground:
             if verb == "api":
                 self._ports[name] = free_port(LOCALHOST)
                 environment["CROUPIER_PORT"] = str(self._ports[name])
-                del environment["CROUPIER_VAULT_KEYS"]
+                environment |= data_folder.keys_for_api(environment)
             self._children[name] = Child(name, _VERBS[verb], environment, self.data / f"{name}.log")
         self._children[name].start()
 

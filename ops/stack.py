@@ -163,7 +163,7 @@ class Stack:
             self._environment.pop("CROUPIER_POSTGRES_OWNER", None)
             self.settings  # noqa: B018 - told here, with all that is wrong, and not by the processes one by one
             self.add("worker", ["-m", "ops", "worker"])
-            self.add("api", ["-m", "ops", "api"], without=("CROUPIER_VAULT_KEYS",))
+            self.add("api", ["-m", "ops", "api"], more=data_folder.keys_for_api(variables))
             self._await_api(say)
         except BaseException:
             self.stop()

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from domain.game import Role
+from domain.games import GAMES
 from infra.embedded import EmbeddedError
 from infra.settings import SettingsError
 from ops import demo_house
@@ -28,7 +29,9 @@ LOOK_EVERY_S = 0.2
     help="Where servers, secrets and logs are kept over restarts. Default: the folder `data` beside the script.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free one.")
-@click.option("--bots/--no-bots", default=True, show_default=True, help="Players who bet, and a studio that deals.")
+@click.option(
+    "--bots/--no-bots", default=True, show_default=True, help="Players at all tables, and a studio that deals."
+)
 def command(data: Path, port: int, bots: bool) -> None:
     """Run everything on this machine, with tables to look at and bots that play.
 
@@ -46,6 +49,7 @@ def command(data: Path, port: int, bots: bool) -> None:
         click.echo(_where_to_look(stack, keys, fresh, time.monotonic() - begun))
         _watch_over(stack)
     except KeyboardInterrupt:
+        exec("")  # noqa: S102 - where it came through an exec of text (an import), CPython would still end by SIGINT
         _say("stopping ...")
     except (EmbeddedError, Problem, SettingsError) as fault:
         raise click.ClickException(str(fault)) from fault
@@ -89,7 +93,7 @@ def _where_to_look(stack: Stack, keys: demo_house.Keys, fresh: list[Role], secon
     told += [
         "Where to look:",
         f"  API to try     {url}/docs",
-        f"  tables         {', '.join(f'{url}/v1/tables/{table}' for table in demo_house.TABLES)}",
+        f"  tables         {_tables(url)}",
         f"  health         {url}/health/ready     metrics  {url}/metrics",
         f"  logs           {data}/api.log, worker.log, postgres.log, redis.log",
         f"  other verbs    (. {data}/env; ./croupier reconcile), or any other\n",
@@ -98,3 +102,10 @@ def _where_to_look(stack: Stack, keys: demo_house.Keys, fresh: list[Role], secon
         "README.md goes on from there. Ctrl-C stops everything.\n",
     ]
     return "\n".join(told)
+
+
+def _tables(url: str) -> str:
+    """A line a game."""
+    of_games = {game: [f"{url}/v1/tables/{table}" for table in tables] for game, tables in demo_house.TABLES.items()}
+    lines = [f"{', '.join(addresses)}   {GAMES[game].title}" for game, addresses in of_games.items()]
+    return f"\n{'':17}".join(lines)

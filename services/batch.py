@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission, table_of
+from domain.decider import AUDIT, REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission, table_of
 from domain.errors import Fact, Rejected
 from domain.game import Micros, Role, RoundTotals
 from domain.games import GAMES
@@ -137,8 +137,8 @@ class Batch:
         self._decider = Decider(
             self.streams,
             now,
-            seal=lambda round_id: vault.seal(operator, round_id),
-            seal_text=lambda round_id, text: vault.seal_text(operator, round_id, text),
+            seal=lambda game, round_id: vault.seal(operator, game, round_id),
+            seal_text=lambda game, round_id, text: vault.seal_text(operator, game, round_id, text),
             open_sealed=lambda round_id, sealed: vault.open(operator, round_id, sealed),
             totals=partial(_totals_of, self.totals, self._rounds),
             decided=partial(_was_decided, self.earlier),
@@ -340,7 +340,7 @@ def streams_named(submission: Submission) -> tuple[str, ...]:
 
 def fresh(stream: str) -> Stream:
     """A stream that is not there yet."""
-    for prefix, decider in ((WALLET, "wallet"), (REFUSED, "refused")):
+    for prefix, decider in ((WALLET, "wallet"), (REFUSED, "refused"), (AUDIT, "audit")):
         if stream.startswith(prefix):
             return Stream(decider, 0, codec.initial(decider))
     return Stream("", 0, None) if stream.startswith(TABLE) else Stream("house", 0, codec.initial("house"))

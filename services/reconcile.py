@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain.decider import TABLE
+from domain.decider import TABLE, WALLET
+from domain.game import Brought
 from domain.games import GAMES
 from domain.wallet.views import Account, postings
 from infra import eventlog
@@ -93,6 +94,8 @@ class _LogPass:
         self._tables: dict[str, tuple[str, Any]] = {}
         self._bought_in = defaultdict[str, int](int)
         self._raked = defaultdict[str, int](int)
+        self._on_the_way: dict[tuple[str, str], int] = {}
+        """What each player's wallet gave to a table and the table has not told of yet."""
 
     async def walk(self) -> None:
         position = 0
@@ -127,6 +130,7 @@ class _LogPass:
             for account, gain in entries:
                 if account is Account.TABLES:
                     self._bought_in[TABLE + row.event.table] += gain
+                    self._carried(row.stream.removeprefix(WALLET), TABLE + row.event.table, gain)
         elif row.stream.startswith(TABLE):
             self._table(row)
 
@@ -139,15 +143,29 @@ class _LogPass:
     def _table(self, row: EventRow) -> None:
         name, state = self._tables.get(row.stream) or (row.type.partition(".")[0], None)
         game = GAMES[name]
-        event = row.event
-        self._raked[row.stream] += game.rake(event)
-        self._tables[row.stream] = (name, game.evolve(game.initial if state is None else state, event))
+        before = game.initial if state is None else state
+        after = game.evolve(before, row.event)
+        self._tables[row.stream] = (name, after)
+        expected = game.holdings(before) - game.rake(row.event)
+        for each in game.chips(row.event):
+            if isinstance(each, Brought):
+                expected += each.amount
+                self._carried(each.player, row.stream, -each.amount)
+        self._raked[row.stream] += game.rake(row.event)
+        self._findings.same(f"money held at {row.stream} after event {row.position}", expected, game.holdings(after))
+
+    def _carried(self, player: str, stream: str, amount: int) -> None:
+        """A wallet and a table tell of the same buy-in in one command, so little is ever on the way."""
+        if left := self._on_the_way.pop((player, stream), 0) + amount:
+            self._on_the_way[player, stream] = left
 
     def _holdings(self) -> None:
         """What players brought to a table is there, or went back, or is the house's."""
         for stream, (name, state) in self._tables.items():
             expected = self._bought_in[stream] - self._raked[stream]
             self._findings.same(f"money held at {stream}", expected, GAMES[name].holdings(state))
+        for (player, stream), amount in self._on_the_way.items():
+            self._findings.differs(f"{player}'s wallet and {stream} differ by {amount} in what was brought there")
 
     async def _rows(
         self, name: str, rows: Sequence[EventRow], query: str, made: Callable[[Sequence[EventRow]], Iterable[Any]]

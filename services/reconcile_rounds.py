@@ -81,12 +81,10 @@ class _Folding:
         return self.position < self._until
 
     def take(self, row: EventRow) -> None:
-        self._book.take(row)
+        changed = self._book.take(row)
         self.position = row.position
         now: dict[str, Round | Bettor | None] = {"": self._book.rounds.get(self.round)}
-        if row.type.startswith("wallet."):
-            player = row.stream.partition(":")[2]
-            now[player] = self._book.bettors.get((self.round, player))
+        now |= {player: self._book.bettors.get((self.round, player)) for player in changed}
         for name, folded in now.items():
             if folded is None or folded.last != row.position:
                 continue

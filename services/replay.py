@@ -13,7 +13,20 @@ import asyncpg
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET, table_of
-from domain.game import Cancelled, Game, Micros, Outcome, Role, RoundTotals, Viewer, no_open
+from domain.game import (
+    Brought,
+    Cancelled,
+    Game,
+    Micros,
+    Open,
+    Outcome,
+    PaidIn,
+    PaidOut,
+    Role,
+    RoundTotals,
+    Viewer,
+    no_open,
+)
 from domain.games import GAMES
 from domain.money import Amount, Bet
 from domain.wallet import events as wallet
@@ -78,7 +91,14 @@ class Replay(Struct, frozen=True):
 
 
 async def replay(
-    pool: Pool, operator: str, round_id: str, viewer: Viewer, *, after: int = 0, limit: int = STEPS_MAX
+    pool: Pool,
+    operator: str,
+    round_id: str,
+    viewer: Viewer,
+    open_seed: Open = no_open,
+    *,
+    after: int = 0,
+    limit: int = STEPS_MAX,
 ) -> Replay | None:
     """The round, with at most `limit` steps after number `after`; None if the log knows no such round."""
     playing: _Playing | None = None
@@ -87,7 +107,7 @@ async def replay(
             game = GAMES.get(row.type.partition(".")[0])
             if game is None:
                 return None  # the round's opening is its first event, so this is no round
-            playing = _Playing(game, round_id, viewer, after, limit)
+            playing = _Playing(game, round_id, viewer, open_seed, after, limit)
         playing.play(row)
     if playing is None:
         return None
@@ -117,15 +137,20 @@ class _Proofs:
 
 
 class _Playing:
-    """A round on its way: the table's state, every bettor's open bets, and what is proved so far."""
+    """A round on its way: the table's state, every bettor's open bets or chips, and what is proved so far."""
 
-    def __init__(self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, after: int, limit: int) -> None:
+    def __init__(
+        self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, open_seed: Open, after: int, limit: int
+    ) -> None:
         self._game = game
         self._round = round_id
         self._viewer = viewer
+        self._open_seed = open_seed
         self._window = range(after + 1, after + limit + 1)
         self._story: list[Any] = []
         self._bets = defaultdict[str, list[Bet]](list)
+        self._seats: dict[str, str] = {}
+        """Whose chips are still in the round, by spot."""
         self._staked = defaultdict[str, Amount](int)
         self._returned: Amount = 0
         self._proofs = _Proofs()
@@ -180,19 +205,48 @@ class _Playing:
             stream=row.stream,
             type=row.type,
             event=shown,
-            view=self._game.view(self.state, self._viewer, own, no_open),
+            view=self._game.view(self.state, self._viewer, own, self._open_seed),
             money=movement(row) if row.stream.startswith(WALLET) else None,
             hash=row.hash.hex(),
         )
 
     def _table(self, row: EventRow, event: Any) -> None:
         self.version = row.version
-        self._story.append(event)
+        before = self._game.holdings(self.state)
         self.state = self._game.evolve(self.state, event)
+        self._chips(row, before)
+        self._story.append(event)
         if said := _books(event):
             totals = self._totals()
             said_right = said == (totals.bettors, totals.staked, totals.returned)
             self.prove("the closed books say what the bettors' events add up to", row.type, said_right)
+
+    def _chips(self, row: EventRow, before: Amount) -> None:
+        """What moved at a table that holds chips, `before` the event in all."""
+        told, rake, after = self._game.chips(row.event), self._game.rake(row.event), self._game.holdings(self.state)
+        if self._story and (before or after):
+            brought = sum(each.amount for each in told if isinstance(each, Brought))
+            same = after == before + brought - rake
+            self.prove("chips are only moved, but for those brought, taken away and raked", row.type, same)
+        for each in told:
+            if isinstance(each, PaidIn):
+                player = self._seats.setdefault(each.spot, each.player)
+                self._staked[player] += each.amount
+        if ended := [each for each in told if isinstance(each, PaidOut)]:
+            self._paid_out(row, ended, rake)
+
+    def _paid_out(self, row: EventRow, ended: list[PaidOut], rake: Amount) -> None:
+        """The round's end says of each player what the events before it add up to, and leaves nothing in the pot."""
+        said = {each.player: each.payout.staked for each in ended}
+        back = sum(each.payout.returned for each in ended)
+        whole = said == self._staked and back + rake == sum(said.values())
+        self.prove("the closed books say what the bettors' events add up to", row.type, whole)
+        for each in ended:
+            if each.payout.odds == "refunded":
+                same = each.payout.returned == self._staked[each.player]
+                self.prove("every refund is the whole open stake of a cancelled round", each.player, same)
+        self._returned += back
+        self._seats.clear()
 
     def _wallet(self, player: str, event: wallet.Event) -> None:
         bets = self._bets[player]
@@ -229,7 +283,7 @@ class _Playing:
 
     def _totals(self) -> RoundTotals:
         staked = [amount for amount in self._staked.values() if amount]
-        still_open = sum(1 for bets in self._bets.values() if bets)
+        still_open = sum(1 for bets in self._bets.values() if bets) + len(self._seats)
         return RoundTotals(len(staked), sum(staked), self._returned, still_open)
 
 

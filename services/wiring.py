@@ -5,10 +5,13 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from domain.games import GAMES
 from infra import fanout, postgres
 from infra.settings import Settings
-from infra.vault import Vault
+from infra.vault import Vault, game_of
 from services.executor import Executor
+
+HIDING = frozenset(game.name for game in GAMES.values() if game.hidden_cards)
 
 
 class Services(Struct, frozen=True):
@@ -25,9 +28,11 @@ class Services(Struct, frozen=True):
 async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
     """The services of one process, closed again in order.
 
-    An API process deals nothing, and is given no vault key even where its environment has them (DESIGN 7).
+    An API process takes only the vault keys of games in which players show and see cards by their own commands, even
+    where its environment has more (DESIGN 7): it can open no deck of a game that the worker alone deals.
     """
-    vault = Vault({} if role == "api" else settings.vault_keys)
+    keys = settings.vault_keys
+    vault = Vault({name: key for name, key in keys.items() if game_of(name) in HIDING} if role == "api" else keys)
     pool = await postgres.pool(settings.postgres, name=role)
     client = fanout.connect(settings.redis)
     executor = Executor(settings.postgres, vault)

@@ -117,13 +117,13 @@ class Memory:
                 empty = NO_WALLET if missing.stream.startswith(WALLET) else None
                 self.streams[missing.stream] = Stream("", 0, empty)
 
-    def seal(self, round_id: str) -> SealedSeed:
+    def seal(self, _game: str, round_id: str) -> SealedSeed:
         seed = hashlib.sha256(f"{self._entropy} {round_id} {len(self.seeds)}".encode()).digest()
         sealed = f"sealed-{len(self.seeds) + 1}"
         self.seeds[sealed] = seed
         return SealedSeed(seed_hash(seed), "test", sealed)
 
-    def seal_text(self, _round_id: str, text: str) -> SealedText:
+    def seal_text(self, _game: str, _round_id: str, text: str) -> SealedText:
         sealed = f"sealed-text-{len(self.texts) + 1}"
         self.texts[sealed] = text
         return SealedText("test", sealed)

@@ -6,10 +6,12 @@ Under xdist each worker has its own containers or private servers; on given ones
 """
 
 import contextlib
+import gc
 import importlib.util
 import itertools
 import os
 import secrets
+import warnings
 from collections.abc import AsyncGenerator, Iterator
 from typing import NamedTuple
 
@@ -53,6 +55,9 @@ def engine_answers() -> bool:
         docker.from_env(timeout=1).ping()
     except Exception:  # noqa: BLE001 - whatever it is, there is no engine to use
         return False
+    finally:
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            gc.collect()  # what a failed probe leaves behind has been seen to fall into pytest's own imports
     return True
 
 

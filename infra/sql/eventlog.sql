@@ -32,6 +32,9 @@ select (select system_identifier from pg_control_system())::text || '/' || (sele
 -- stream: one stream as folded
 select decider, version, position, state, state_schema, balance, due from streams where operator = $1 and stream = $2
 
+-- decider: who folds a stream
+select decider from streams where operator = $1 and stream = $2
+
 -- streams_like: all streams of a kind by prefix, paged by name
 select stream, decider, version, position, state, state_schema, balance, due from streams
 where operator = $1 and stream > $2 and stream < $3 order by stream limit $4

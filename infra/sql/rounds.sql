@@ -18,6 +18,15 @@ cross join lateral (
 ) b
 where b.round = n.round and b.player = n.player
 
+-- load_seated: all who play in rounds with chips, far fewer than the limit; in order, as above
+select b.* from unnest($3::text[]) as n (round)
+cross join lateral (
+    select round, player, status, staked, returned, wagers, placed_at, ended_at, first, last
+    from bettors where operator = $1 and generation = $2 and (round, player) >= (n.round, '')
+    order by round, player limit 100
+) b
+where b.round = n.round
+
 -- save: rounds as they are after a batch
 insert into rounds (operator, generation, round, "table", game, number, status, opened_at, closed_at, ended_at, bettors,
                     staked, returned, result, first, last)

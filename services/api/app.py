@@ -61,7 +61,7 @@ _V1 = (
 def create_app(services: Services) -> Api:
     secret, pool = services.settings.secret, services.pool
     hub = Hub(pool, services.redis)
-    parts = Parts(services, Gate(pool, secret), Door(services.executor, secret), Tables(pool), hub)
+    parts = Parts(services, Gate(pool, secret), Door(services.executor, services.vault, secret), Tables(pool), hub)
     app = Api(
         [
             Router("/v1", route_handlers=_V1, include_in_schema=False, middleware=[_COUNTING.middleware]),

@@ -13,10 +13,12 @@ import msgspec
 from litestar import Request, Response
 
 from domain.decider import HOUSE, TABLE, WALLET, Fence, Submission
-from domain.game import Micros, Role, no_open
+from domain.game import Micros, Open, Role
 from domain.games import GAMES
 from domain.money import EXPONENTS, Amount
 from domain.wallet.state import Wallet
+from infra import vault
+from infra.vault import Vault
 from services.api import metrics, problems
 from services.api.auth import Caller
 from services.api.lines import Lines
@@ -77,8 +79,9 @@ class Command(msgspec.Struct, frozen=True):
 class Door:
     """Takes commands in, for all routes of one process."""
 
-    def __init__(self, executor: Executor, secret: bytes) -> None:
+    def __init__(self, executor: Executor, keys: Vault, secret: bytes) -> None:
         self._executor = executor
+        self._vault = keys
         self._secret = hmac.digest(secret, b"croupier-fingerprint-1", "sha256")
         self._lines = Lines()
 
@@ -105,7 +108,7 @@ class Door:
 
     async def _submit(self, command: Command, stream: str, asked: Any, game: str, opens: bool) -> Accepted:
         caller = command.caller
-        text = command.body.decode()
+        text = self._kept(command, game)
         opened = game if opens else ""
         submission = Submission(caller.operator, caller.actor, caller.role, stream, asked, command.key, opened, text)
         try:
@@ -129,6 +132,13 @@ class Door:
                     "This Idempotency-Key was used before, for another request. Give each command a key of its own."
                 )
                 raise Problem(422, "KeyReused", detail, facts={"key": command.key})
+
+    def _kept(self, command: Command, game: str) -> str:
+        """The body as it is kept. Where cards are hidden, what a player sends may name some."""
+        text, caller = command.body.decode(), command.caller
+        if caller.role is Role.PLAYER and game and GAMES[game].hidden_cards:
+            return vault.written(self._vault.seal_text(caller.operator, game, game, text))
+        return text
 
     def _tell(self, command: Command, stream: str, name: str, code: str, position: int | None, took: float) -> None:
         metrics.count(name, code, took)
@@ -178,7 +188,7 @@ def balance_of(player: str, wallet: Wallet) -> PlayerBalance:
     return PlayerBalance(player, wallet.currency, exponent, wallet.cash, wallet.open_stakes, wallet.blocked)
 
 
-def answer_at_table(caller: Caller, game: str, stream: str, accepted: Accepted) -> CommandAnswer:
+def answer_at_table(caller: Caller, game: str, stream: str, accepted: Accepted, open_seed: Open) -> CommandAnswer:
     """The table's own answer: public events, the caller's view and, for a player, the balance."""
     state, wallet = accepted.states.get(stream), accepted.states.get(WALLET + caller.actor)
     found = GAMES[game]
@@ -187,7 +197,7 @@ def answer_at_table(caller: Caller, game: str, stream: str, accepted: Accepted) 
         round_id = found.round(state)
         bets = wallet.open_in(round_id) if round_id else ()
         balance = balance_of(caller.actor, wallet)
-    view = found.view(state, caller.viewer, bets, no_open)
+    view = found.view(state, caller.viewer, bets, open_seed)
     return CommandAnswer(accepted.last, accepted.at, events_for(caller, game, accepted.events), view, balance)
 
 

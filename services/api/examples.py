@@ -43,6 +43,7 @@ KNOWN: dict[str, Any] = {
     "table": "table-1",
     "title": "Teen Patti 20-20",
     "token": "shown only here",
+    "why": "dispute 12",
 }
 """Values by the names of their fields, wherever they fit the field's type."""
 

@@ -21,6 +21,7 @@ from services.api import problems
 from services.api.auth import Guard
 from services.api.examples import KNOWN, example_of
 from services.api.problems import MEDIA_TYPE, Problem, ProblemBody
+from services.api.samples import sample_of
 from services.api.sse import Frame
 from services.api.tables import AT_TABLE
 
@@ -125,12 +126,12 @@ class Operation:
         return [kind for kind in (self.body, self.answer) if kind not in (None, ASGIApp, AT_TABLE)]
 
     def told(self) -> dict[str, Any]:
-        summary, _, more = self.words.partition("\n\n")
+        summary, _, more = " ".join(self.words.split()).partition(". ")
         roles = f"Roles: {', '.join(self.roles)}." if self.roles else "No key is needed."
         told: dict[str, Any] = {
             "operationId": self.name,
-            "summary": " ".join(summary.split()),
-            "description": f"{' '.join(more.split())} {roles}".strip(),
+            "summary": summary.removesuffix(".").replace("`", ""),  # shown as it is, while descriptions are Markdown
+            "description": f"{more} {roles}".strip(),
             "tags": [self.path.split("/")[2 if self.path.startswith("/v1/") else 1].split("/")[0]],
             "parameters": [*map(self._parameter, self.parameters), *self._headers()],
             "responses": self._answers(),
@@ -169,7 +170,8 @@ class Operation:
         if self.answer == ASGIApp:
             content = {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAMED}}
         else:
-            content = {"application/json": {"schema": _ref(self.answer), "example": example_of(self.answer)}}
+            example = sample_of(self.answer) or example_of(self.answer)
+            content = {"application/json": {"schema": _ref(self.answer), "example": example}}
         headers = {"Idempotent-Replayed": {"schema": {"const": "true"}}} if self.is_command else {}
         done = {"description": "Done." if self.is_command else "As asked.", "headers": headers, "content": content}
         return {str(self.status): done, **refs}

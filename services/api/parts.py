@@ -1,11 +1,13 @@
 """What the routes of one process share, and the request by which they reach it."""
 
+from functools import partial
 from typing import Any
 
 from litestar import Request
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET, Stream
+from domain.game import Open
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
 from infra.postgres import Pool
@@ -50,6 +52,10 @@ class Parts(Struct, frozen=True):
     @property
     def pool(self) -> Pool:
         return self.services.pool
+
+    def open_of(self, operator: str) -> Open:
+        """What opens the operator's sealed seeds, as far as this process may."""
+        return partial(self.services.vault.open, operator)
 
     async def stream(self, operator: str, name: str) -> Stream | None:
         """A stream as folded in the log's own transaction: never behind. None if it is not there."""

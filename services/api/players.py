@@ -132,14 +132,18 @@ class PlayerPage(Struct, frozen=True):
 
 
 class StatementPage(Struct, frozen=True):
-    """Movements of a player's money, the newest first; `next` is the cursor of older ones."""
+    """Movements of a player's money, the newest first; `next` is the cursor of older ones.
+
+    What is bet with chips at a table is no movement: the chips are bought in and cashed out, as `reference` says where.
+    """
 
     movements: tuple[statement.Movement, ...]
     next: int | None
 
 
 class HistoryPage(Struct, frozen=True):
-    """The rounds a player bet in, the newest first, each with every wager, its odds and what it returned (T25)."""
+    """The rounds a player bet in, of every game, the newest first, each with every wager, its odds and what it returned
+    (T25); a round played with chips is one wager, on the player's seat."""
 
     rounds: tuple[rounds.Bettor, ...]
     next: int | None

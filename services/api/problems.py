@@ -12,6 +12,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from domain.errors import Fact
 from domain.game import Role
 from infra.eventlog import DATABASE_ERRORS
+from infra.vault import VaultClosed
 from services.api.lines import tell_request
 from services.api.rulebook import meaning
 
@@ -78,7 +79,7 @@ def title_of(code: str) -> str:
 
 UNKNOWN = {"UnknownPlayer", "UnknownTable", "UnknownKey"}
 _BOUNDS = re.compile(
-    r"^(Above|Below|TooMany|Insufficient|Wrong|Unknown)|(OffStep|TooLarge|OutOfRange|Fractions|Disagree)$"
+    r"^(Above|Below|TooMany|Insufficient|NotEnough|NoSuch|Off|Wrong|Unknown)|(OffStep|TooLarge|OutOfRange|Fractions|Disagree)$"
 )
 
 
@@ -138,6 +139,12 @@ def not_now(why: str) -> Problem:
     return Problem(503, "Unavailable", f"{why} Try again in a moment.", retryable=True, headers={"retry-after": "1"})
 
 
+def keyless(*, changing: bool) -> Problem:
+    detail = "This process does not hold the vault key of the game's cards (CROUPIER_VAULT_KEYS); another one may."
+    outcome: Outcome = "unknown" if changing else "not_applied"
+    return Problem(503, "NoVaultKey", detail, retryable=True, outcome=outcome, headers={"retry-after": "1"})
+
+
 def behind(position: int, timeout: int) -> Problem:
     why = f"What is read here has not come to position {position} within {timeout} s."
     detail = f"{why if timeout else f'The log has not come to position {position}.'} Try again in a moment."
@@ -177,6 +184,9 @@ def told(exception: Exception, scope: Mapping[str, Any]) -> Problem:
     if isinstance(exception, DATABASE_ERRORS):
         log.warning("the database cannot be read", path=scope["path"], problem=type(exception).__name__)
         return not_now("The database cannot be read.")
+    if isinstance(exception, VaultClosed):
+        log.error("a vault key is missing here", path=scope["path"], problem=str(exception), alarm=True)
+        return keyless(changing=scope["method"] != "GET")
     log.error("a request failed", method=scope["method"], path=scope["path"], exc_info=exception)
     return internal(changing=scope["method"] != "GET")
 

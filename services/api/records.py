@@ -1,23 +1,28 @@
 """The record: the log itself for auditors, who did what, and what became of a command."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from litestar import get, post
+from litestar import Response, get, post
 from litestar.params import FromPath, FromQuery
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from domain.auditing import OpenSeal
+from domain.decider import AUDIT
 from domain.errors import Fact
 from domain.game import Micros, Role
+from domain.money import AMOUNT_MAX
 from infra import eventlog
 from infra.eventlog import SQL, EventRow
+from services import openings
 from services.api import problems
 from services.api.auth import EVERYONE, may
-from services.api.bodies import Cursor, Limit, Position, cursor_after
-from services.api.commands import checked_key
+from services.api.bodies import Cursor, Limit, Position, cursor_after, decode
+from services.api.commands import checked_key, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
 from services.batch import Stored, StoredAccepted, StoredFence, StoredRefused
+from services.openings import Opened
 from services.projections import audit
 
 
@@ -118,6 +123,47 @@ async def fence_command(request: Asked, key: FromPath[str]) -> Fenced:
     return Fenced(key)
 
 
+class OpenSealed(Struct, frozen=True, forbid_unknown_fields=True):
+    """`position` is that of a round's opening, of a seed that was dropped, or of a refusal with something sealed."""
+
+    position: Annotated[int, Meta(ge=1, le=AMOUNT_MAX)]
+    why: Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+(?![\s\S])")]
+
+
+class Opening(Struct, frozen=True):
+    """What was sealed. `position` is that of the record of this opening."""
+
+    position: int
+    at: Micros
+    opened: Opened
+
+
+_opening = msgspec.json.Decoder(OpenSealed)
+
+
+@post("/openings", guards=[may(Role.AUDITOR)], status_code=200, body=OpenSealed)
+async def open_sealed(request: Asked) -> Response[Opening]:
+    """Open what is sealed in an event. It is of a game with hidden cards, and its round is over: you are told the whole
+    deck, a seed that was not used, or what a player had asked for. Who opened it and why is itself an event."""
+    command, parts, operator = await command_of(request), request.parts, request.caller.operator
+    body = decode(_opening, command.body)
+    try:
+        row = await openings.sealed_at(parts.pool, operator, body.position)
+    except openings.NothingSealed as nothing:
+        detail = f"The event at this position ({nothing}) holds nothing sealed that an auditor may open."
+        raise Problem(422, "NothingSealed", detail, facts={"position": body.position}) from None
+    except openings.RoundIsOn as on:
+        detail = f"The round {on.round} is still on: open it once it is over."
+        raise Problem(409, "RoundIsOn", detail, facts={"round": on.round}) from None
+    if row is None:
+        raise problems.not_found("event", str(body.position))
+    opened = await openings.opened(parts.pool, parts.services.vault, operator, row)
+    asked = OpenSeal(row.position, row.stream, row.round, body.why)
+    accepted = await parts.door.send(command, AUDIT + request.caller.actor, asked)
+    assert accepted.last is not None
+    return respond(Opening(accepted.last, accepted.at, opened), accepted)
+
+
 class AuditPage(Struct, frozen=True):
     """Who did what when, the newest first; `next` is the cursor of older ones."""
 
@@ -149,4 +195,4 @@ def _name(text: str | None) -> str | None:
     return text
 
 
-HANDLERS = (read_log, read_command, fence_command, read_audit)
+HANDLERS = (read_log, read_command, fence_command, open_sealed, read_audit)

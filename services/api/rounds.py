@@ -28,7 +28,10 @@ class RoundPage(Struct, frozen=True):
 
 
 class RoundResult(Struct, frozen=True):
-    """A round and who bet in it, by name; to a player only the player's own bets. `next` is the cursor of more."""
+    """A round and who bet in it, by name; to a player only the player's own bets. `next` is the cursor of more.
+
+    Where players hold chips, a bettor has one wager: all that went into the pot from the seat, and what was won of it.
+    """
 
     round: rounds.Round
     bettors: tuple[rounds.Bettor, ...]
@@ -92,9 +95,9 @@ async def replay_round(
     step alone; else steps after number `cursor`."""
     caller = request.caller
     after, most = (cursor, limit) if step is None else (step - 1, 1)
-    played = await replay(
-        request.parts.pool, caller.operator, checked_round(round_id), caller.viewer, after=after, limit=most
-    )
+    parts, round_ = request.parts, checked_round(round_id)
+    open_seed = parts.open_of(caller.operator)
+    played = await replay(parts.pool, caller.operator, round_, caller.viewer, open_seed, after=after, limit=most)
     if played is None:
         raise problems.not_found("round", round_id)
     if step is not None and not played.steps:

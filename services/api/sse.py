@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.decider import TABLE, WALLET, table_of
-from domain.game import Game, Micros, Role, no_open
+from domain.game import Game, Micros, Open, Role
 from domain.games import GAMES
 from domain.money import Bet
 from domain.wallet import evolve as wallet_evolve
@@ -71,8 +71,9 @@ class Scene(Struct, frozen=True):
 class Watch:
     """One viewer at one table: turns events into frames."""
 
-    def __init__(self, pool: Pool, caller: Caller, table: str, game: Game[Any, Any, Any]) -> None:
+    def __init__(self, pool: Pool, caller: Caller, table: str, game: Game[Any, Any, Any], open_seed: Open) -> None:
         self._pool = pool
+        self._open_seed = open_seed
         self._caller = caller
         self._game = game
         self._name = table
@@ -180,7 +181,7 @@ class Watch:
     def _view(self, scene: Scene) -> Any:
         on = self._game.round(scene.table)
         bets: tuple[Bet, ...] = scene.wallet.open_in(on) if on and scene.wallet else ()
-        return self._game.view(scene.table, self._caller.viewer, bets, no_open)
+        return self._game.view(scene.table, self._caller.viewer, bets, self._open_seed)
 
 
 def _told(name: str, frame: Frame) -> bytes:
@@ -230,7 +231,8 @@ async def watch_table(request: Asked, table: FromPath[str]) -> ASGIApp:
     caller, parts = request.caller, request.parts
     game = await parts.tables.game_at(caller.operator, table)
     last_id = _last_id(request.headers.get("last-event-id", ""))
-    return LiveTable(parts, Watch(parts.pool, caller, table, GAMES[game]), caller.operator, last_id)
+    watch = Watch(parts.pool, caller, table, GAMES[game], parts.open_of(caller.operator))
+    return LiveTable(parts, watch, caller.operator, last_id)
 
 
 def _last_id(text: str) -> int | None:

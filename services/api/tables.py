@@ -9,7 +9,7 @@ from litestar.types import HTTPScope, Receive, Send
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET
-from domain.game import Role, no_open
+from domain.game import Role
 from domain.games import GAMES
 from infra import codec
 from infra.eventlog import SQL
@@ -72,7 +72,8 @@ async def open_table(request: Asked) -> Response[CommandAnswer]:
         raise Problem(422, "UnknownGame", detail, facts={"game": body.game[:64]})
     opening = decode(_unions[body.game, Role.OPERATOR], b'{"type":"OpenTable","config":%b}' % bytes(body.config))
     accepted = await request.parts.door.send(command, TABLE + body.table, opening, body.game, opens=True)
-    return respond(answer_at_table(request.caller, body.game, TABLE + body.table, accepted), accepted)
+    open_seed = request.parts.open_of(request.caller.operator)
+    return respond(answer_at_table(request.caller, body.game, TABLE + body.table, accepted, open_seed), accepted)
 
 
 def asked_of(game: str, caller: Caller, body: bytes) -> Any:
@@ -116,7 +117,8 @@ async def send_command(request: Asked, table: FromPath[str]) -> Response[Command
 async def play(parts: Parts, command: Command, table: str) -> tuple[CommandAnswer, Accepted]:
     game = await parts.tables.game_at(command.caller.operator, table)
     accepted = await parts.door.send(command, TABLE + table, asked_of(game, command.caller, command.body), game)
-    return answer_at_table(command.caller, game, TABLE + table, accepted), accepted
+    open_seed = parts.open_of(command.caller.operator)
+    return answer_at_table(command.caller, game, TABLE + table, accepted, open_seed), accepted
 
 
 def table_commanded(scope: HTTPScope) -> str | None:
@@ -235,7 +237,7 @@ async def read_table(request: Asked, table: FromPath[str]) -> TableNow:
     if caller.role is Role.PLAYER and on is not None:
         wallet = await parts.stream(caller.operator, WALLET + caller.actor)
         bets = wallet.state.open_in(on) if wallet else ()
-    view = game.view(found.state, caller.viewer, bets, no_open)
+    view = game.view(found.state, caller.viewer, bets, parts.open_of(caller.operator))
     return TableNow(table, game.name, game.title, view, game.about(found.state))
 
 

@@ -1,7 +1,8 @@
 """Round results: one row a round, and one a player and round with every wager, its odds and its return.
 
 Generic over games: a game tells a round by events named RoundOpened, BettingClosed, RoundResulted, RoundSettled and so
-on; what they show of the result is what the game's own `public` shows to somebody who is nobody.
+on; what they show of the result is what the game's own `public` shows to somebody who is nobody. Bets are events of
+wallets, or chips at the table, of which the game's `chips` tells.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.decider import WALLET
-from domain.game import Micros, Role, Viewer
+from domain.game import Brought, Chips, Micros, PaidIn, PaidOut, Role, Viewer
 from domain.games import GAMES
 from domain.money import Amount, Payout
 from domain.wallet import events
@@ -35,13 +36,17 @@ _STATUS = {
     "RoundRefunded": "refunded",
     "RoundSkipped": "skipped",
 }
-_SHOWN = ("RoundResulted", "RoundCancelled")
+_SHOWN = ("RoundResulted", "RoundCancelled", "RoundSettled")
+"""The first of them that comes has the result: where bets are settled after it, RoundSettled has only the books."""
 _ENDS = ("RoundSettled", "RoundRefunded", "RoundSkipped")
 _NOT_SHOWN = ("type", "round", "due")
 
 
 class Round(Struct, frozen=True):
-    """`staked` and `bettors` count what was not cancelled by its player; `returned` counts stakes that went back."""
+    """`staked` and `bettors` count what was not cancelled by its player; `returned` counts stakes that went back.
+
+    Where players hold chips, `staked` is the pot and `returned` what was won of it.
+    """
 
     round: str
     table: str
@@ -62,7 +67,10 @@ class Round(Struct, frozen=True):
 
 class Bettor(Struct, frozen=True):
     """One player's bets in one round. A wager's odds are "" while it is open, else as in a payout, or "cancelled" by
-    its player, or "refunded" with its round."""
+    its player, or "refunded" with its round.
+
+    Where players hold chips there is one wager, named like the round, on the player's seat: all that was put in.
+    """
 
     round: str
     player: str
@@ -86,20 +94,36 @@ class Book:
     def __init__(self, rounds: Sequence[Round] = (), bettors: Sequence[Bettor] = ()) -> None:
         self.rounds = {each.round: each for each in rounds}
         self.bettors = {(each.round, each.player): each for each in bettors}
+        self._at = {(each.round, each.wagers[0].spot): each.player for each in bettors if each.wagers}
+        """Who holds chips at which spot of a round; of no use for other rounds."""
 
-    def take(self, row: EventRow) -> None:
+    def take(self, row: EventRow) -> tuple[str, ...]:
+        """The players whose rows this event changed."""
         if row.round is None:
-            return
+            return ()
         before = self.rounds.get(row.round) or _begun(row, row.round)
         if row.type.startswith("wallet."):
-            self.rounds[row.round] = self._bet(before, row)
-        elif after := _told(before, row):
+            player = row.stream.removeprefix(WALLET)
+            wagered = _wagered(self.bettors.get((row.round, player)), row, row.round, player)
+            self.rounds[row.round] = self._counted(before, wagered, row)
+            return (player,)
+        if after := _told(before, row):
             self.rounds[row.round] = after
+        return tuple(self._moved(self.rounds.get(row.round, before), each, row) for each in moved_by(row))
 
-    def _bet(self, round_: Round, row: EventRow) -> Round:
-        key = (round_.round, row.stream.removeprefix(WALLET))
+    def _moved(self, round_: Round, chips: PaidIn | PaidOut, row: EventRow) -> str:
+        spot = chips.spot if isinstance(chips, PaidIn) else chips.payout.spot
+        player = chips.player or self._at[round_.round, spot]
+        self._at[round_.round, spot] = player
+        after = _seated(self.bettors.get((round_.round, player)), row, round_, player, chips)
+        self.rounds[round_.round] = self._counted(round_, after, row)
+        return player
+
+    def _counted(self, round_: Round, after: Bettor, row: EventRow) -> Round:
+        """The round with this bettor as he is now."""
+        key = (after.round, after.player)
         before = self.bettors.get(key)
-        after = self.bettors[key] = _wagered(before, row, *key)
+        self.bettors[key] = after
         staked, returned = (before.staked, before.returned) if before else (0, 0)
         return replace(
             round_,
@@ -142,7 +166,7 @@ def _told(round_: Round, row: EventRow) -> Round | None:
         status=status,
         closed_at=row.at if name == "BettingClosed" else round_.closed_at,
         ended_at=row.at if name in _ENDS else round_.ended_at,
-        result=_shown(game, row.event) if name in _SHOWN else round_.result,
+        result=_shown(game, row.event) if name in _SHOWN and round_.result is None else round_.result,
         last=row.position,
     )
 
@@ -152,9 +176,28 @@ def _shown(game: str, event: Any) -> msgspec.Raw:
     return msgspec.Raw(_encode({name: value for name, value in public.items() if name not in _NOT_SHOWN}))
 
 
+def moved_by(row: EventRow) -> tuple[PaidIn | PaidOut, ...]:
+    """The chips that an event of a table moved into its round or out of it."""
+    game = GAMES.get(row.type.partition(".")[0])
+    told: tuple[Chips, ...] = game.chips(row.event) if game else ()
+    return tuple(each for each in told if not isinstance(each, Brought))
+
+
+def _seated(bettor: Bettor | None, row: EventRow, round_: Round, player: str, chips: PaidIn | PaidOut) -> Bettor:
+    bettor = bettor or _new(row, round_.round, player)
+    if isinstance(chips, PaidOut):
+        payout = chips.payout
+        return _bettor(bettor, row, round_.status, (payout,), staked=payout.staked, returned=payout.returned)
+    staked = bettor.staked + chips.amount
+    return _bettor(bettor, row, "open", (Payout(round_.round, chips.spot, staked, "", 0),), staked=staked)
+
+
+def _new(row: EventRow, round_id: str, player: str) -> Bettor:
+    return Bettor(round_id, player, "open", 0, 0, (), row.at, None, row.position, row.position)
+
+
 def _wagered(bettor: Bettor | None, row: EventRow, round_id: str, player: str) -> Bettor:
-    if bettor is None:
-        bettor = Bettor(round_id, player, "open", 0, 0, (), row.at, None, row.position, row.position)
+    bettor = bettor or _new(row, round_id, player)
     event, wagers = row.event, bettor.wagers
     match event:
         case events.BetStaked(bet=bet, amount=amount):
@@ -215,6 +258,8 @@ async def _load(connection: Connection, place: Place, rows: Sequence[EventRow]) 
     if pairs:
         of_rounds, of_players = columns.texts([r for r, _ in pairs]), columns.texts([p for _, p in pairs])
         bettors = await connection.fetch(SQL["load_bettors"], *key, of_rounds, of_players)
+    if seated := list({row.round for row in rows if moved_by(row)}):
+        bettors = [*bettors, *await connection.fetch(SQL["load_seated"], *key, seated)]
     return Book([round_of(record) for record in rounds], [bettor_of(record) for record in bettors])
 
 

@@ -35,7 +35,7 @@ class Movement(Struct, frozen=True):
     """`amount` is what the balance gained, so `before + amount == after`. A lost round shows as a settlement of 0.
 
     `reference` is the operator's own for deposits and withdrawals, the reason of an adjustment or refund, the id of a
-    bet, the table of a buy-in.
+    bet, the table of a buy-in or cash-out.
     """
 
     position: int

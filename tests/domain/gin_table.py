@@ -4,8 +4,8 @@ Whoever sits there mostly plays as one should by what the view allows, and now a
 """
 
 import random
-import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from domain.cards import DECK
@@ -18,12 +18,11 @@ from domain.games.gin_rummy.rules import AdviserSees, Config, LayOffBy, Oklahoma
 from domain.games.gin_rummy.state import Acting, Closed, Paused
 from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR, START, Memory
+from tests.domain.patti_knowledge import CARD
 
 GAME = GAMES["gin_rummy"]
 NAMES = ("ann", "bob", "cid", "dee")
 CASH = 1_000_000
-CARD = re.compile(r"""["']([2-9TJQKA][shdc])["']""")
-"""A card wherever a text names one."""
 SMALL = Config("INR", entry=1_000)
 
 
@@ -92,7 +91,14 @@ class Table:
     def context(self, actor: str, role: Role = Role.PLAYER) -> Context:
         memory = self.memory
         return Context(
-            OPERATOR, "t", self.now, actor, role, seal=memory.seal, seal_text=memory.seal_text, open=memory.open
+            OPERATOR,
+            "t",
+            self.now,
+            actor,
+            role,
+            seal=partial(memory.seal, GAME.name),
+            seal_text=partial(memory.seal_text, GAME.name),
+            open=memory.open,
         )
 
     def refuses(self, player: str, command: Any) -> str | None:

@@ -4,8 +4,8 @@ Whoever sits there mostly does what the view allows, and now and then anything a
 """
 
 import random
-import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from domain.decider import TABLE, WALLET, Decided, MarkFaulted, Submission
@@ -17,12 +17,11 @@ from domain.games.three_patti.rules import Config, See, ShowPaidBy, SideShowWhen
 from domain.games.three_patti.state import Answering, Closed, Paused, Turn
 from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR, START, Memory
+from tests.domain.patti_knowledge import CARD
 
 GAME = GAMES["three_patti"]
 NAMES = ("ann", "bob", "cid", "dee", "eve", "fay", "gus")
 CASH = 1_000_000
-CARD = re.compile(r"""["']([2-9TJQKA][shdc])["']""")
-"""A card wherever a text names one."""
 SMALL = Config("INR", boot=10, chip=1, buy_in_min=100, buy_in_max=2_000, pot_limit=2_000, idle_minutes=1)
 
 
@@ -87,7 +86,9 @@ class Table:
         return GAME.view(self.state, Viewer(player, role), (), self.memory.open)
 
     def context(self, actor: str, role: Role = Role.PLAYER) -> Context:
-        return Context(OPERATOR, "t", self.now, actor, role, seal=self.memory.seal, open=self.memory.open)
+        return Context(
+            OPERATOR, "t", self.now, actor, role, seal=partial(self.memory.seal, GAME.name), open=self.memory.open
+        )
 
     def refuses(self, player: str, command: Any, state: Any = None) -> str | None:
         """The rule by which the command would be refused now; nothing happens."""

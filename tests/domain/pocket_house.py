@@ -42,7 +42,7 @@ class GlassVault(Vault):
         self.seeds: dict[str, tuple[str, bytes]] = {}
         """The round and the seed, by what stands for the sealed seed."""
 
-    def seal(self, operator: str, round_id: str) -> SealedSeed:
+    def seal(self, operator: str, game: str, round_id: str) -> SealedSeed:
         sealed = f"sealed-{len(self.seeds)}"
         seed = hashlib.sha256(f"{operator} {round_id} {sealed}".encode()).digest()
         self.seeds[sealed] = (round_id, seed)

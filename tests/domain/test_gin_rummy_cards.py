@@ -374,8 +374,8 @@ def seeds_seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """Every seed that is sealed from here on, by its hash."""
     seeds, seal = dict[str, bytes](), Memory.seal
 
-    def remembered(memory: Memory, round_id: str) -> SealedSeed:
-        sealed = seal(memory, round_id)
+    def remembered(memory: Memory, game: str, round_id: str) -> SealedSeed:
+        sealed = seal(memory, game, round_id)
         seeds[sealed.hash] = memory.seeds[sealed.sealed]
         return sealed
 

@@ -152,7 +152,7 @@ def test_no_deck_is_opened_but_to_deal_to_compare_and_to_show() -> None:
         table.clock()
 
 
-def no_seal(round_id: str) -> Any:
+def no_seal(_game: str, round_id: str) -> Any:
     raise LookupError(round_id)
 
 

@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,10 +17,11 @@ from domain import fairness
 from domain.decider import TABLE
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games.three_patti import commands, events
-from domain.games.three_patti.rules import EndedBy, SeenBecause
+from domain.games.three_patti.rules import SeenBecause
 from domain.games.three_patti.state import Answering, Between, Paused
 from services.written_rounds import OPERATOR, Memory
-from tests.domain.patti_table import CARD, GAME, NAMES, Table, story
+from tests.domain.patti_knowledge import CARD, Knowledge
+from tests.domain.patti_table import GAME, NAMES, Table, story
 
 HANDS_WATCHED = 2_000
 
@@ -46,82 +46,12 @@ def deck_of(round_id: str, seed: bytes, given: Any) -> fairness.Deck:
     return fairness.shuffle(seed, operator=OPERATOR, table="t", round=round_id, client_seeds=given)
 
 
-class Knowledge:
-    """What each viewer may know of the hand that is on, or else of the last one. It reads commands, and of the events
-    only what they say of folding and showing."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.known: dict[str, set[str]] = {}
-        self.public: set[str] = set()
-        self.hands: dict[str, set[str]] = {}
-        self.in_hand: dict[int, str] = {}
-        self.secrets: set[str] = set()
-        """Seeds and salts that nobody may be told."""
-
-    def learn(self, event: Any, actor: str, command: Any) -> None:
-        match event:
-            case events.RoundOpened():
-                self._dealt(event)
-            case events.CardsSeen(why=SeenBecause.ASKED):
-                assert isinstance(command, commands.SeeCards)
-                assert self.in_hand[event.seat] == actor
-                self._knows(actor, actor)
-            case events.CardsSeen():
-                self._knows(self.in_hand[event.seat], self.in_hand[event.seat])
-            case events.SideShowResolved():
-                assert command == commands.AnswerSideShow(accept=True, round=command.round)
-                assert self.in_hand[event.target] == actor
-                both = self.in_hand[event.seat], self.in_hand[event.target]
-                self._knows(*both)
-                self._knows(*reversed(both))
-                del self.in_hand[event.folded]
-            case events.Folded():
-                del self.in_hand[event.seat]
-            case events.HandsShown():
-                self._shown(event)
-            case events.RoundSettled() | events.RoundRefunded():
-                for name in self.hands:
-                    self._knows(name, name)
-            case _:
-                pass
-
-    def _dealt(self, event: events.RoundOpened) -> None:
-        deck = deck_of(event.round, self.memory.seeds[event.seed.sealed], event.client_seeds)
-        assert deck.root == event.root
-        self.deck, self.public, self.known = deck, set(), {}
-        self.hands = {each.player: {deck.cards[at].value for at in each.cards} for each in event.dealt}
-        assert sum(map(len, self.hands.values())) == len(set().union(*self.hands.values())) == 3 * len(event.dealt)
-        self.in_hand = {each.seat: each.player for each in event.dealt}
-        self.secrets = {*(salt.hex() for salt in deck.salts), *(s.hex() for s in self.memory.seeds.values())}
-
-    def _knows(self, viewer: str, whose: str) -> None:
-        self.known.setdefault(viewer, set()).update(self.hands[whose])
-
-    def _shown(self, event: events.HandsShown) -> None:
-        assert {each.seat for each in event.hands} == set(self.in_hand)
-        assert event.why is EndedBy.POT_LIMIT or len(event.hands) == 2
-        for each in event.hands:
-            assert set(each.cards) == self.hands[each.player]
-            self.public |= set(each.cards)
-            self.secrets -= {opening.salt for opening in each.openings}
-
-    def of(self, viewer: Viewer) -> set[str]:
-        own = self.known.get(viewer.actor, set[str]()) if viewer.role is Role.PLAYER else set[str]()
-        return self.public | own
-
-    def in_history(self, viewer: Viewer, over: bool) -> set[str]:
-        """An auditor may have the deck opened, once the hand is over."""
-        everything = viewer.role is Role.AUDITOR and over
-        return set().union(*self.hands.values()) if everything else self.of(viewer)
-
-
 class Watch:
     """Looks at all that is stored after every event, and with the eyes of some three viewers at what is shown."""
 
     def __init__(self, table: Table, game: Game[Any, Any, Any]) -> None:
         self.table, self.game = table, game
-        self.knowledge = Knowledge(table.memory)
+        self.knowledge = Knowledge(OPERATOR, lambda _round, seed: table.memory.seeds[seed.sealed])
         self.state: Any = game.initial
         self.hands = 0
         self.chance = random.Random(0)
@@ -131,10 +61,23 @@ class Watch:
             event = each.event
             if each.stream == TABLE + "t":
                 self.state = self.game.evolve(self.state, event)
-                self.knowledge.learn(event, actor, command)
+                self.asked(event, actor, command)
+                self.knowledge.learn(event)
                 self.look(event)
             else:
                 self.check(told(event), set(), "a wallet")
+
+    def asked(self, event: Any, actor: str, command: Any) -> None:
+        """Nobody looks at cards, or lets another look, but by an own command."""
+        match event:
+            case events.CardsSeen(why=SeenBecause.ASKED):
+                assert isinstance(command, commands.SeeCards)
+                assert self.knowledge.in_hand[event.seat] == actor
+            case events.SideShowResolved():
+                assert command == commands.AnswerSideShow(accept=True, round=command.round)
+                assert self.knowledge.in_hand[event.target] == actor
+            case _:
+                pass
 
     def look(self, event: Any) -> None:
         self.hands += isinstance(event, events.RoundSettled | events.RoundRefunded)
@@ -173,13 +116,6 @@ def watched(seed: int, steps: int, game: Game[Any, Any, Any] = GAME) -> tuple[Ta
     return table, watches[0].hands
 
 
-@pytest.fixture
-def _decks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same deck is shuffled for every look: here it is kept, as a process that deals keeps it."""
-    monkeypatch.setattr(fairness, "shuffle", lru_cache(maxsize=64)(fairness.shuffle))
-
-
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_nothing_stored_or_shown_names_a_card_that_its_reader_may_not_know() -> None:
     """Thousands of hands; and nobody sees less than he may."""
     hands, kinds, seed = 0, Counter[str](), 0
@@ -249,7 +185,6 @@ def is_found(game: Game[Any, Any, Any]) -> bool:
 
 
 @pytest.mark.parametrize("leak", [blind, folded, won_by_folds, sideshow, other_of_sideshow_asked, staff])
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_a_view_that_shows_one_hand_too_many_is_found(leak: Leak) -> None:
     def view(state: Any, viewer: Viewer, bets: Any, opens: Any) -> Any:
         shown, on = GAME.view(state, viewer, bets, opens), hand_of(state)
@@ -262,7 +197,6 @@ def test_a_view_that_shows_one_hand_too_many_is_found(leak: Leak) -> None:
 
 
 @pytest.mark.parametrize("what", ["card", "sealed seed", "seed in clear", "salt"])
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_an_event_that_tells_too_much_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = seeds_seen(monkeypatch)
 
@@ -278,7 +212,6 @@ def test_an_event_that_tells_too_much_is_found(what: str, monkeypatch: pytest.Mo
     assert is_found(replace(GAME, public=public))
 
 
-@pytest.mark.usefixtures("_decks_are_kept")
 def test_a_stored_state_that_names_a_card_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = seeds_seen(monkeypatch)
 
@@ -296,8 +229,8 @@ def seeds_seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """Every seed that is sealed from here on, by its hash."""
     seeds, seal = dict[str, bytes](), Memory.seal
 
-    def remembered(memory: Memory, round_id: str) -> SealedSeed:
-        sealed = seal(memory, round_id)
+    def remembered(memory: Memory, game: str, round_id: str) -> SealedSeed:
+        sealed = seal(memory, game, round_id)
         seeds[sealed.hash] = memory.seeds[sealed.sealed]
         return sealed
 

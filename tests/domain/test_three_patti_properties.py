@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from domain.decider import TABLE
-from domain.game import LATE, Role, TimeOut, fold
+from domain.game import LATE, Brought, PaidIn, PaidOut, Role, TimeOut, fold
 from domain.games.three_patti import commands, events
 from domain.games.three_patti.state import Answering, Between, Closed, Ending, Paused, Turn
 from services.written_rounds import OPERATOR
@@ -85,6 +85,28 @@ def test_decide_accepts_exactly_what_allowed_lists() -> None:
 
 
 # --- Money, replay, and that the table never hangs --------------------------------------------------------------------
+
+
+def test_what_events_say_of_chips_accounts_for_every_change_at_the_table() -> None:
+    for seed in range(STORIES):
+        state, paid, at = GAME.initial, {}, {}
+        for event in story(3_000 + seed, 150, lambda *_: None).events:
+            before, told = GAME.holdings(state), GAME.chips(event)
+            state = GAME.evolve(state, event)
+            brought = sum(each.amount for each in told if isinstance(each, Brought))
+            assert GAME.holdings(state) == before + brought - GAME.rake(event)
+            for each in told:
+                if isinstance(each, PaidIn):
+                    player = at.setdefault(each.spot, each.player)
+                    paid[player] = paid.get(player, 0) + each.amount
+            if ended := {each.player: each.payout for each in told if isinstance(each, PaidOut)}:
+                assert {player: payout.staked for player, payout in ended.items()} == paid
+                assert sum(paid.values()) == GAME.rake(event) + sum(payout.returned for payout in ended.values())
+                assert {payout.spot: player for player, payout in ended.items()} == at
+                paid, at = {}, {}
+            on = state.round if GAME.round(state) and not isinstance(state, Paused) else None
+            if on is not None:
+                assert {each.player: each.paid for each in on.players} == paid
 
 
 def check(table: Table, chance: random.Random, *_: Any) -> None:

@@ -25,16 +25,24 @@ def test_the_last_line_has_every_figure_that_was_promised_and_each_is_positive(t
     figures = json.loads(told[-1])
     pgbench = figures["bets"].pop("pgbench_cpu_us")
     assert pgbench is None or pgbench > 0
-    assert set(figures) == {"bets", "settlement", "relay", "projections", "replay", "memory", "gin"}
+    assert set(figures) == {"bets", "settlement", "relay", "projections", "replay", "memory", "patti", "gin"}
     names = "cpu_us per_s p50_ms p99_ms floor_handler_cpu_us transaction_per_command_cpu_us"
     assert set(figures["bets"]) == set(names.split())
     assert set(figures["settlement"]) == {"cpu_us"}
+    assert set(figures["patti"]) == {"tables", "actions_per_s", "cpu_us"}
     assert set(figures["memory"]) == {"api_mb", "worker_mb"}
     assert set(figures["gin"]) == {"deadwood_us", "layoff_us"}
     rates = {"relay": figures["relay"], "replay": figures["replay"], **figures["projections"]}
     assert set(rates) >= {"relay", "replay", "balances", "statement", "rounds", "audit"}
     assert all(set(rate) == {"events_per_s"} for rate in rates.values())
-    parts = (figures["bets"], figures["settlement"], figures["memory"], figures["gin"], *rates.values())
+    parts = (
+        figures["bets"],
+        figures["settlement"],
+        figures["memory"],
+        figures["patti"],
+        figures["gin"],
+        *rates.values(),
+    )
     assert all(number > 0 for part in parts for number in part.values())
 
 

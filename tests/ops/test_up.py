@@ -39,7 +39,7 @@ def test_the_first_curl_it_tells_works_as_pasted(up: Up) -> None:
 
 def test_every_address_it_tells_leads_somewhere(up: Up) -> None:
     addresses = set(re.findall(r"http://[^\s,]+", up.told.partition("Where to look:")[2].partition("Try:")[0]))
-    assert len(addresses) == 5
+    assert len(addresses) == 6
     for address in addresses:
         assert up.get(address.removeprefix(up.url)).status_code == 200, address
 
@@ -53,10 +53,11 @@ def test_its_keys_are_told_once_and_each_is_of_its_role(up: Up) -> None:
         assert roles[key.removeprefix("ck_demo.").partition("_")[0]] == role
 
 
-def test_two_tables_of_20_20_are_open(up: Up) -> None:
+def test_two_tables_of_20_20_and_one_of_3_patti_are_open(up: Up) -> None:
     tables = up.get("/v1/tables").json()["tables"]
     assert [(table["table"], table["game"]) for table in tables] == [
         ("live-1", "teen_patti_2020"),
+        ("patti-1", "three_patti"),
         ("rng-1", "teen_patti_2020"),
     ]
 
@@ -68,7 +69,7 @@ def test_secrets_and_keys_are_for_their_owner_s_eyes_only(up: Up) -> None:
     assert up.data.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_api_knows_no_vault_key_and_the_bots_no_secret_at_all(up: Up) -> None:
+def test_the_api_knows_the_vault_keys_of_hidden_cards_only_and_the_bots_no_secret_at_all(up: Up) -> None:
     known = {
         name: Path(f"/proc/{up.pid_of(words)}/environ").read_bytes()
         for name, words in {"api": "ops api", "worker": "ops worker", "bots": "ops.bots"}.items()
@@ -79,7 +80,20 @@ def test_the_api_knows_no_vault_key_and_the_bots_no_secret_at_all(up: Up) -> Non
         ]
         for name, text in known.items()
     }
-    assert told == {"api": ["SECRET", "POSTGRES"], "worker": ["VAULT_KEYS", "SECRET", "POSTGRES"], "bots": []}
+    assert told == {
+        "api": ["VAULT_KEYS", "SECRET", "POSTGRES"],
+        "worker": ["VAULT_KEYS", "SECRET", "POSTGRES"],
+        "bots": [],
+    }
+    keys = {name: vault_keys(text) for name, text in known.items() if name != "bots"}
+    assert keys["worker"] == {"k1", "three_patti/k1", "gin_rummy/k1"}
+    assert keys["api"] == {"three_patti/k1", "gin_rummy/k1"}
+
+
+def vault_keys(environment: bytes) -> set[str]:
+    """The ids of the vault keys that a process is given."""
+    [text] = [each for each in environment.split(b"\0") if each.startswith(b"CROUPIER_VAULT_KEYS=")]
+    return {entry.partition(":")[0] for entry in text.decode().partition("=")[2].split(",")}
 
 
 def test_a_second_one_on_the_same_data_names_the_first(up: Up) -> None:
@@ -109,6 +123,7 @@ def test_what_it_was_given_and_cannot_use_is_said(tmp_path: Path) -> None:
 def test_bots_play_and_the_studio_deals(up: Up) -> None:
     up.until(r"rng-1\.\d+ .* bettors staked", 120)
     up.until(r"live-1\.\d+ .* bettors staked", 120)
+    up.until(r"patti-1\.\d+ .* played, ended by .* won", 120)
 
 
 @pytest.mark.parametrize(

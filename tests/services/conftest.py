@@ -143,8 +143,9 @@ class Casino:
 @asynccontextmanager
 async def opened(database: str, redis: str, folder: Path) -> AsyncGenerator[Casino]:
     dsn = await postgres.make_service_login(database)
-    settings = Settings(postgres=dsn, redis=redis, secret=SECRET, log_format="json")
-    worker = Executor(dsn, Vault({"k1": bytes(32)}))
+    keys = {"k1": bytes(32), "three_patti/k1": bytes(range(32))}
+    settings = Settings(postgres=dsn, redis=redis, secret=SECRET, vault_keys=keys, log_format="json")
+    worker = Executor(dsn, Vault(keys))
     async with wiring.opened(settings, "api") as services, serving(create_app(services), folder) as (http, app):
         casino = Casino(services, http, worker, app)
         for name in ("lotus", "other"):

@@ -142,7 +142,8 @@ async def in_redis(ground: Ground) -> list[Text]:
                 position = int(entry_id.partition(b"-")[0])
                 texts.append(Text(f"Redis at {position}", b"\n".join(fields.values()), position))
         else:
-            texts.append(Text(f"Redis under {key!r}", await client.dump(key)))
+            kept = await (client.get(key) if await client.type(key) == b"string" else client.dump(key))
+            texts.append(Text(f"Redis under {key!r}", kept))
     return texts
 
 

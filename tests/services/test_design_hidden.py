@@ -118,7 +118,7 @@ async def test_nothing_anywhere_shows_a_seed_or_a_card_before_its_time(casino, d
 async def test_a_process_of_the_api_holds_no_key_though_its_environment_has_one(database, redis_url):
     settings = Settings(postgres=database, redis=redis_url, secret=bytes(32), vault_keys={"k1": bytes(32)})
     async with wiring.opened(settings, "worker") as services:
-        sealed = services.vault.seal("lotus", "t.1")
+        sealed = services.vault.seal("lotus", "teen_patti_2020", "t.1")
     async with wiring.opened(settings, "api") as services:
         with pytest.raises(VaultClosed):
             services.vault.open("lotus", "t.1", sealed)

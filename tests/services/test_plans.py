@@ -30,6 +30,7 @@ LOOKUPS = [
     ("balances.apply", "balances", {"operator", "generation", "player"}),
     ("rounds.load", "rounds", {"operator", "generation", "round"}),
     ("rounds.load_bettors", "bettors", {"operator", "generation", "round", "player"}),
+    ("rounds.load_seated", "bettors", {"operator", "generation", "round", "player"}),
     ("projections.advance", "checkpoints", {"operator", "projection", "generation"}),
 ]
 

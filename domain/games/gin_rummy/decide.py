@@ -216,7 +216,7 @@ def _resume_log(state: Opened, command: ResumeLog, context: Context) -> Decision
     so_far: tuple[events.Event, ...] = (events.LogResumed(command.epoch),)
     was = state.was if isinstance(state, Paused) else state
     if table.next_seed is not None:
-        dropped = events.SeedDropped(table.next_seed.round, LOG_RESUMED, None)
+        dropped = events.SeedDropped(table.next_seed.round, table.next_seed.seed, LOG_RESUMED, None)
         so_far = (*so_far, seating.timed(state, dropped, context))
     if isinstance(was, Between | Acting) and table.match is not None:
         return ending.match_cancelled(was, LOG_RESUMED, context, so_far)
@@ -241,7 +241,7 @@ def _between_hands(state: Between, context: Context) -> Decision:
 def _close(table: Table, context: Context) -> Decision:
     left, transfers = seating.freed(table.seats, LeftBecause.CLOSED, context)
     unused = table.next_seed
-    dropped = (events.SeedDropped(unused.round, TABLE_CLOSED, None),) if unused else ()
+    dropped = (events.SeedDropped(unused.round, unused.seed, TABLE_CLOSED, None),) if unused else ()
     return Decision((*left, *dropped, events.TableClosed()), transfers)
 
 

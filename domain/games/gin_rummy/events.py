@@ -119,6 +119,7 @@ class SeedDropped(Struct, frozen=True, tag="gin_rummy.SeedDropped"):
     """A committed seed that no hand will use. It stays sealed: an auditor opens it, players never see it."""
 
     round: str
+    seed: SealedSeed
     reason: str
     due: Micros | None
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from domain.cards import Card
 from domain.fairness import ClientSeed
-from domain.game import Micros, Open, Role, SealedSeed, SealedText, Viewer
+from domain.game import Brought, Chips, Micros, Open, Role, SealedSeed, SealedText, Viewer
 from domain.games.gin_rummy import deck, ending, events
 from domain.games.gin_rummy.allowed import Allowed, allowed
 from domain.games.gin_rummy.events import Cards, LaidOff, PlayerResult, Seat, Spread
@@ -323,7 +323,7 @@ def public(event: events.Event, _viewer: Viewer) -> events.Event:
     """Every event is for everybody, but of what is sealed only a seed's hash, and not where a discard lay in the deck:
     that would tell when it came into the hand."""
     match event:
-        case events.SeedPublished() | events.RoundOpened():
+        case events.SeedPublished() | events.SeedDropped() | events.RoundOpened():
             return replace(event, seed=SealedSeed(event.seed.hash, "", ""))
         case events.AdviceGiven():
             return replace(event, advice=SealedText("", ""))
@@ -355,3 +355,16 @@ def holdings(state: State) -> Amount:
 
 def rake(event: events.Event) -> Amount:
     return event.rake if isinstance(event, events.MatchSettled) else 0
+
+
+def chips(event: events.Event) -> tuple[Chips, ...]:
+    """Entries are money of the match; a hand moves none."""
+    match event:
+        case events.SeatTaken():
+            return (Brought(event.player, event.amount),)
+        case events.SeatLeft():
+            return (Brought(event.player, -event.amount),)
+        case events.MatchSettled() | events.MatchRefunded():
+            return tuple(Brought(each.player, -each.won) for each in event.results if each.won)
+        case _:
+            return ()

@@ -4,7 +4,7 @@ Pages in reading order: rules.md, rules, pays (with joint), commands, events, st
 """
 
 from domain.cards import Card
-from domain.game import Game, Open, Role, Viewer
+from domain.game import Chips, Game, Open, Role, Viewer
 from domain.games.teen_patti_2020 import commands, events, views
 from domain.games.teen_patti_2020.decide import decide
 from domain.games.teen_patti_2020.evolve import evolve
@@ -18,6 +18,10 @@ __all__ = ["GAME", "PayTable", "Result", "Spot", "Winner", "showdown"]
 
 def _nothing(_: State | events.Event) -> int:
     return 0  # bets lie in the players' wallets until they are settled; the house takes no rake
+
+
+def _no_chips(_: events.Event) -> tuple[Chips, ...]:
+    return ()
 
 
 def _no_hands(_state: State, _viewer: Viewer, _open: Open) -> dict[str, tuple[Card, ...]]:
@@ -44,6 +48,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     returns=returns,
     holdings=_nothing,
     rake=_nothing,
+    chips=_no_chips,
     view=views.view,
     hands=_no_hands,
     public=views.public,
@@ -51,5 +56,6 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     deadline=views.deadline,
     round=views.round_id,
     result=views.result,
+    hidden_cards=False,
     reveals=views.reveals,
 )

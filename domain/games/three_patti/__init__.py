@@ -40,6 +40,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     returns=_no_returns,
     holdings=views.holdings,
     rake=views.rake,
+    chips=views.chips,
     view=views.view,
     hands=views.hands,
     public=views.public,
@@ -47,5 +48,6 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     deadline=views.deadline,
     round=views.round_id,
     result=_no_result,
+    hidden_cards=True,
     reveals=proof.reveals,
 )

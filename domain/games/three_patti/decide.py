@@ -207,7 +207,7 @@ def _resume_log(state: Opened, command: ResumeLog, context: Context) -> Decision
         return ending.cancelled(was, LOG_RESUMED, context, (resumed,))
     if table.next_seed is None:
         return Decision((resumed,))
-    dropped = events.SeedDropped(table.next_seed.round, LOG_RESUMED, None)
+    dropped = events.SeedDropped(table.next_seed.round, table.next_seed.seed, LOG_RESUMED, None)
     return Decision((resumed, seating.timed(state, dropped, context)))
 
 
@@ -232,7 +232,7 @@ def _between_hands(state: Between, context: Context) -> Decision:
 def _close(table: Table, context: Context) -> Decision:
     left, transfers = seating.freed(table.seats, LeftBecause.CLOSED, context)
     unused = table.next_seed
-    dropped = (events.SeedDropped(unused.round, TABLE_CLOSED, None),) if unused else ()
+    dropped = (events.SeedDropped(unused.round, unused.seed, TABLE_CLOSED, None),) if unused else ()
     return Decision((*left, *dropped, events.TableClosed()), transfers)
 
 

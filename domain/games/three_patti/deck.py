@@ -1,6 +1,6 @@
 """The sealed deck: seed published, hand dealt from it, hands opened out of it.
 
-Only a process that holds the vault key can do these. No deck and no seed outlives the function that needs it.
+Only a process that holds the vault key can do these. Decks are kept, a bounded number of them, in its memory alone.
 """
 
 from domain import fairness

@@ -136,6 +136,7 @@ class SeedDropped(Struct, frozen=True, tag="three_patti.SeedDropped"):
     """A committed seed that no hand will use. It stays sealed: an auditor opens it, players never see it."""
 
     round: str
+    seed: SealedSeed
     reason: str
     due: Micros | None
 

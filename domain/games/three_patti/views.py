@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from domain.cards import Card
 from domain.fairness import ClientSeed
-from domain.game import Micros, Open, Role, SealedSeed, Viewer
+from domain.game import Brought, Chips, Micros, Open, PaidIn, PaidOut, Role, SealedSeed, Viewer
 from domain.games.three_patti import betting, deck, events
 from domain.games.three_patti.allowed import Allowed, allowed
 from domain.games.three_patti.events import PlayerResult, Seat
@@ -32,7 +32,7 @@ from domain.games.three_patti.state import (
     phase,
     round_on,
 )
-from domain.money import Amount
+from domain.money import Amount, Payout
 
 RANKING = (
     "Trio, pure sequence, sequence, color, pair, high card; A-K-Q is the highest sequence, then A-2-3, then K-Q-J. "
@@ -264,7 +264,7 @@ def about(state: State) -> About | None:
 
 def public(event: events.Event, _viewer: Viewer) -> events.Event:
     """Every event is for everybody, but of a sealed seed only its hash: no event names a card before all may see it."""
-    if isinstance(event, events.SeedPublished | events.RoundOpened):
+    if isinstance(event, events.SeedPublished | events.SeedDropped | events.RoundOpened):
         return replace(event, seed=SealedSeed(event.seed.hash, "", ""))
     return event
 
@@ -298,3 +298,31 @@ def holdings(state: State) -> Amount:
 
 def rake(event: events.Event) -> Amount:
     return event.rake if isinstance(event, events.RoundSettled) else 0
+
+
+def chips(event: events.Event) -> tuple[Chips, ...]:
+    match event:
+        case events.SeatTaken() | events.ToppedUp():
+            return (Brought(event.player, event.amount),)
+        case events.SeatLeft():
+            return (Brought(event.player, -event.amount),)
+        case events.RoundOpened():
+            return tuple(PaidIn(_spot(each.seat), event.config.boot, each.player) for each in event.dealt)
+        case events.BetMade() | events.SideShowAsked():
+            return (PaidIn(_spot(event.seat), event.amount),)
+        case events.HandsShown():
+            return tuple(PaidIn(_spot(each.seat), each.amount) for each in event.payments)
+        case events.RoundSettled():
+            return tuple(_paid_out(event.round, each, "won" if each.won else "lost") for each in event.results)
+        case events.RoundRefunded():
+            return tuple(_paid_out(event.round, each, "refunded") for each in event.results)
+        case _:
+            return ()
+
+
+def _spot(seat: int) -> str:
+    return f"seat {seat}"
+
+
+def _paid_out(round_id: str, each: PlayerResult, how: str) -> PaidOut:
+    return PaidOut(each.player, Payout(round_id, _spot(each.seat), each.paid, how, each.won))

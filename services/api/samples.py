@@ -1,0 +1,77 @@
+"""Answers told as they would be, for the OpenAPI document: values made up field by field would not add up to a round.
+
+One round has bets of wallets (Teen Patti 20-20), the other chips at a table (3 Patti), and ann played in both.
+"""
+
+from typing import Any
+
+import msgspec
+
+from domain.cards import parse
+from domain.games import teen_patti_2020
+from domain.money import Payout
+from services.api.players import HistoryPage, StatementPage
+from services.api.rounds import RoundPage, RoundResult
+from services.projections.rounds import Bettor, Round
+from services.projections.statement import Kind, Movement
+
+_AT = 1_767_225_600_000_000
+_SECOND = 1_000_000
+_END = _AT + 20 * _SECOND
+_LATER = _AT + 90 * _SECOND
+
+_SHOWDOWN = {"showdown": teen_patti_2020.showdown(parse("Kd Ah Kc 9c 4s 3d"))}
+_SHOW: dict[str, Any] = {
+    "why": "show",
+    "pot": 1_700,
+    "rake": 85,
+    "results": [
+        {"seat": 1, "player": "ann", "paid": 700, "won": 1_615, "cards": ["Qd", "8d", "8s"]},
+        {"seat": 2, "player": "bob", "paid": 700, "won": 0, "cards": ["Ac", "Td", "5h"]},
+        {"seat": 4, "player": "cid", "paid": 300, "won": 0},
+    ],
+    "dealer": {"seat": 1, "player": "ann"},
+}
+
+
+def _raw(value: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def _hand(player: str, seat: int, paid: int, won: int) -> Bettor:
+    wager = Payout("table-2.7", f"seat {seat}", paid, "won" if won else "lost", won)
+    return Bettor("table-2.7", player, "settled", paid, won, (wager,), _LATER, _LATER + 60 * _SECOND, 1_088, 1_099)
+
+
+_BETS = Round(
+    "table-1.42", "table-1", "teen_patti_2020", 42, "settled", _AT, _AT + 15 * _SECOND, _END, 1, 600, 975,
+    _raw(_SHOWDOWN), 1_041, 1_052,
+)  # fmt: skip
+_CHIPS = Round(
+    "table-2.7", "table-2", "three_patti", 7, "settled", _LATER, None, _LATER + 60 * _SECOND, 3, 1_700, 1_615,
+    _raw(_SHOW), 1_088, 1_099,
+)  # fmt: skip
+_ANNS_BETS = Bettor(
+    "table-1.42", "ann", "settled", 600, 975,
+    (Payout("bet-0001", "player_a", 500, "0.95:1", 975), Payout("bet-0001", "tie", 100, "lost", 0)),
+    _AT + 5 * _SECOND, _END, 1_042, 1_051,
+)  # fmt: skip
+_HANDS = (_hand("ann", 1, 700, 1_615), _hand("bob", 2, 700, 0), _hand("cid", 4, 300, 0))
+_MOVED = (
+    Movement(1_104, "ann", Kind.CASH_OUT, None, 5_915, 5_375, 11_290, "table-2", _LATER + 80 * _SECOND),
+    Movement(1_060, "ann", Kind.BUY_IN, None, -5_000, 10_375, 5_375, "table-2", _END + 30 * _SECOND),
+    Movement(1_051, "ann", Kind.SETTLEMENT, "table-1.42", 975, 9_400, 10_375, "", _END),
+    Movement(1_042, "ann", Kind.BET, "table-1.42", -600, 10_000, 9_400, "bet-0001", _AT + 5 * _SECOND),
+)
+
+SAMPLES: dict[Any, Any] = {
+    RoundPage: RoundPage((_CHIPS, _BETS), None),
+    RoundResult: RoundResult(_CHIPS, _HANDS, None),
+    HistoryPage: HistoryPage((_HANDS[0], _ANNS_BETS), None),
+    StatementPage: StatementPage(_MOVED, None),
+}
+
+
+def sample_of(kind: Any) -> Any:
+    """The answer of this type as it reads in JSON; None if it has no story to tell."""
+    return msgspec.json.decode(msgspec.json.encode(SAMPLES[kind])) if kind in SAMPLES else None

@@ -1,0 +1,230 @@
+"""Hundreds of hands of 3 Patti at real processes, by players who do what they may and what they may not, every seat and
+every role looking on; then every channel and every store is searched for a card that its reader may not know."""
+
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+import asyncpg
+import pytest
+
+from domain.game import Role, Viewer
+from ops.fault_ground import Ground, standing
+from ops.fault_house import House, clients, open_house
+from tests.services.patti_players import Company, Eyes, Text, gathered
+from tests.services.patti_search import NOBODY, Archive, stored
+
+TABLES = 3
+HANDS = 25
+"""At each table."""
+
+
+class Scene:
+    def __init__(self, house: House, companies: list[Company]) -> None:
+        self.house = house
+        self.companies = companies
+        self.archive: Archive
+
+    @property
+    def ground(self) -> Ground:
+        return self.house.ground
+
+    @property
+    def eyes(self) -> list[Eyes]:
+        return [eyes for company in self.companies for eyes in (*company.players, *company.watchers)]
+
+    async def texts(self) -> list[Text]:
+        told = [text for eyes in self.eyes for text in eyes.texts]
+        return [*told, *await stored(self.ground, await self.house.rows())]
+
+
+@pytest.fixture(scope="module")
+async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scene]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setitem(os.environ, "CROUPIER_LOG_LEVEL", "debug")
+        async with standing(tmp_path_factory.mktemp("ground"), "api-1", "worker-1") as ground, clients() as http:
+            house = await open_house(ground, "leaky", http)
+            scene = Scene(house, [await gathered(house, number) for number in range(TABLES)])
+            watching = [
+                asyncio.create_task(eyes.watch(company.table))
+                for company in scene.companies
+                for eyes in (*company.players, *company.watchers)
+                if eyes.viewer.role is not Role.AUDITOR
+            ]
+            try:
+                await asyncio.gather(*(company.play(HANDS) for company in scene.companies))
+                await read_everything(scene)
+                scene.archive = Archive("leaky", await house.rows(), ground.services.vault)
+                yield scene
+            finally:
+                for task in watching:
+                    task.cancel()
+                await asyncio.wait(watching)
+
+
+async def read_everything(scene: Scene) -> None:
+    """When all is played: the tables stand still, and everybody reads what there is to be read."""
+    for company in scene.companies:
+        path = f"tables/{company.table}/commands"
+        await scene.house.staff(Role.SUPERVISOR, path, "Pause", {"type": "Pause", "reason": "the end"})
+    await scene.house.caught_up()
+    for company in scene.companies:
+        for eyes in (*company.players, *company.watchers):
+            await eyes.read(f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
+            for path in ("tables", "players", f"players/{eyes.viewer.actor}/statement"):
+                await eyes.read(path)
+            await eyes.read_audit()
+        some = sorted(company.hands)[::10]
+        for round_id in some:
+            for eyes in (*company.players[:2], *company.watchers):
+                for path in (f"rounds/{round_id}", f"rounds/{round_id}/replay"):
+                    await eyes.read(path, round=round_id)
+
+
+async def test_no_channel_and_no_store_shows_a_card_that_its_reader_may_not_know(scene):
+    assert scene.archive.found(await scene.texts()) == []
+
+
+async def test_there_was_much_to_see(scene):
+    """Every kind of act was done and refused, and whoever may know a card was shown it."""
+    done = sum((company.done for company in scene.companies), Counter[str]())
+    for kind in ("Bet", "SeeCards", "Fold", "Show", "SideShow", "AnswerSideShow", "SitDown", "NotYourTurn"):
+        assert done[kind] > 4, done
+    assert sum(len(company.hands) for company in scene.companies) >= TABLES * HANDS
+    frames = [text for eyes in scene.eyes for text in eyes.texts if text.where.startswith("frame")]
+    with_cards = {text.viewer.role for text in frames if '"cards":["' in text.content}
+    assert {Role.PLAYER, Role.SUPERVISOR} <= with_cards
+    assert len(frames) > 20 * TABLES * HANDS
+
+
+async def test_every_seat_sees_its_own_cards_once_it_has_looked_and_no_frame_is_missing_or_told_twice(scene):
+    rows = await scene.house.rows()
+    for company in scene.companies:
+        of_table = {row["position"] for row in rows if row["stream"] == f"table:{company.table}"}
+        for eyes in company.players:
+            wallet = {row["position"] for row in rows if row["stream"] == f"wallet:{eyes.viewer.actor}"}
+            frames = [text for text in eyes.texts if text.where.startswith("frame")]
+            ids = [text.first for text in frames]
+            assert ids == sorted(set(ids)), "a frame was told twice, or out of order"
+            assert set(ids[1:]) >= {each for each in of_table if ids[0] < each <= ids[-1]}, "a frame is missing"
+            assert set(ids[1:]) <= of_table | wallet
+            for text in frames:
+                view = json.loads(text.content)["view"]
+                [mine] = [seat for seat in view.get("seats", ()) if seat["player"] == eyes.viewer.actor] or [None]
+                if mine and mine["status"] == "seen":
+                    assert len(mine["cards"]) == 3, text
+                if mine and mine["status"] == "blind" and view["phase"] in ("turn", "answering"):
+                    assert "cards" not in mine, text
+
+
+async def test_a_seat_that_comes_again_anywhere_is_told_the_very_same_frames(scene):
+    """What was told live and what is folded from the log, byte for byte."""
+    for company in scene.companies:
+        eyes = company.players[1]
+        live = [(text.first, text.content) for text in eyes.texts if text.where.startswith("frame")]
+        for begin in range(2, 120, 23):
+            after, expected = live[-begin][0], live[-begin + 1 :]
+            async with aclosing(eyes.frames(company.table, after)) as frames:
+                again = [await anext(frames) for _ in expected]
+            assert again == expected
+
+
+# --- Leaks, planted -----------------------------------------------------------------------------------------------
+
+Undo = Callable[[], Awaitable[None]]
+Plant = Callable[[Scene, str], Awaitable[Undo]]
+"""Puts what it is given somewhere, and gives what takes it away again."""
+
+
+async def in_a_log(scene: Scene, secret: str) -> Undo:
+    file = scene.ground.data / "worker-1.log"
+    before = file.stat().st_size
+    with file.open("a") as log:
+        log.write(f'{{"event":"dealt","cards":"{secret}"}}\n')
+
+    async def undo() -> None:
+        os.truncate(file, before)
+
+    return undo
+
+
+async def in_redis(scene: Scene, secret: str) -> Undo:
+    await scene.ground.services.redis.set("cache", secret)
+
+    async def undo() -> None:
+        await scene.ground.services.redis.delete("cache")
+
+    return undo
+
+
+def in_a_table(change: str, back: str) -> Plant:
+    async def plant(scene: Scene, secret: str) -> Undo:
+        async def run(statement: str) -> None:
+            owner = await asyncpg.connect(scene.ground.servers.postgres)
+            try:
+                await owner.execute("set session_replication_role = replica")  # the log refuses it else
+                await owner.execute(statement, secret)
+            finally:
+                await owner.close()
+
+        await run(change)
+        return lambda: run(back)
+
+    return plant
+
+
+PLANTS: dict[str, Plant] = {
+    "worker-1.log": in_a_log,
+    "Redis under": in_redis,
+    "table commands": in_a_table(
+        "update commands set body = body || ' ' || $1 where key = (select min(key) from commands)",
+        "update commands set body = replace(body, ' ' || $1, '')",
+    ),
+    "table audit": in_a_table(
+        "update audit set subject = subject || ' ' || $1 where position = 3",
+        "update audit set subject = replace(subject, ' ' || $1, '') where position = 3",
+    ),
+    "event": in_a_table(
+        'update events set data = replace(data::text, \'"reason":"the end"\', \'"reason":"\' || $1 || \'"\')::json',
+        'update events set data = replace(data::text, \'"reason":"\' || $1 || \'"\', \'"reason":"the end"\')::json',
+    ),
+    "table streams": in_a_table(
+        "update streams set state = replace(state::text, '\"the end\"', '\"' || $1 || '\"')::json",
+        "update streams set state = replace(state::text, '\"' || $1 || '\"', '\"the end\"')::json",
+    ),
+}
+
+
+async def test_a_hand_planted_in_any_store_is_found(scene):
+    """The hand of one who folded, written as a log line or a state would write it."""
+    hand = folded_hand(scene, "t0")
+    undo = [await plant(scene, hand) for plant in PLANTS.values()]
+    try:
+        said = scene.archive.found(await stored(scene.ground, await scene.house.rows()))
+    finally:
+        for each in reversed(undo):
+            await each()
+    for place in PLANTS:
+        assert [each for each in said if each.startswith(place)], f"{place} was not found"
+    assert all(each.startswith(tuple(PLANTS)) for each in said), said
+
+
+@pytest.mark.parametrize("viewer", [Viewer("p9999", Role.PLAYER), Viewer("auditor", Role.AUDITOR), NOBODY])
+async def test_a_hand_or_a_salt_told_to_one_who_may_not_know_it_is_found(scene, viewer):
+    hand, salt = folded_hand(scene, "t0"), min(scene.archive.secrets)
+    last = {"viewer": viewer, "table": "t0", "first": 2**61, "last": 2**62}
+    for content in (f'{{"cards":"{hand}"}}', json.dumps(hand.split()), f"x={hand.replace(' ', ', ')};"):
+        assert scene.archive.found([Text("planted", content, **last)]) == [f"planted names {sorted(hand.split())}"]
+    assert scene.archive.found([Text("planted", f'"{salt}"', **last)]) == ["planted holds a seed or a salt"]
+
+
+def folded_hand(scene: Scene, table: str) -> str:
+    """A hand of the last round that was never shown to all, and so may stand nowhere but in its owner's eyes."""
+    rounds = [name for name in scene.archive.rounds if name.startswith(f"{table}.")]
+    known = scene.archive.rounds[max(rounds, key=lambda name: int(name.partition(".")[2]))]
+    hidden = [cards for cards in known.hands.values() if not cards & known.public]
+    assert hidden
+    return " ".join(sorted(hidden[0]))
