@@ -26,7 +26,7 @@ class Knowledge:
         self.captain = self.adviser = ""
         self.roles: set[str] = set()
         """Cards that were drawn for the roles of the match."""
-        self.asked = False
+        self.asked = self.adviser_gone = False
         self.advice: list[str] = []
         self.secrets: set[str] = set()
         """Seeds and salts that nobody may be told."""
@@ -47,6 +47,8 @@ class Knowledge:
                 self._opened(event.player, {event.card})
             case events.AdviceAsked():
                 self.asked = self.sees != "never"
+            case events.Forfeited():
+                self.adviser_gone |= event.player == self.adviser and not self.over
             case events.AdviceGiven():
                 self.advice.append(self.open_sealed(event.round, event.advice).decode())
             case events.RoundScored():
@@ -97,7 +99,7 @@ class Knowledge:
         self.hands = {each.player: {deck.cards[at].value for at in each.cards} for each in event.dealt}
         assert sum(map(len, self.hands.values())) == len(set().union(*self.hands.values())) == 20
         self.captain, self.adviser = event.match.roles.captain, event.match.roles.sitting_out or ""
-        self.sees = event.config.adviser_sees
+        self.sees, self.adviser_gone = event.config.adviser_sees, False
         self.asked = self.sees == "always"
         self.pile, self.logged = [event.upcard], {event.upcard}
         assert event.upcard == deck.cards[20]
@@ -126,7 +128,7 @@ class Knowledge:
     def _own(self, viewer: Viewer) -> set[str]:
         if viewer.role is not Role.PLAYER:
             return set()
-        if viewer.actor == self.adviser and self.asked:
+        if viewer.actor == self.adviser and self.asked and not self.adviser_gone:
             return self.hands[self.captain]
         return self.hands.get(viewer.actor, set())
 
