@@ -236,6 +236,20 @@ async def test_seats_are_given_once_whoever_asks_at_the_same_time(casino):
     assert {(await casino.get(f"/v1/players/{patti.full(name)}/balance"))["balance"] for name in names} == {CASH}
 
 
+async def test_one_who_is_blocked_at_the_table_is_dealt_no_more_hands_and_leaves_with_the_chips(casino):
+    patti = await PattiTable(casino, "blocked").open("a", "b", "c", "d")
+    await casino.done("/v1/players/blocked-a/block", {"reason": "asked for it"})
+    await patti.round()
+    for _ in range(3):
+        await patti.does(await patti.turn(), "Fold")
+    await patti.dealt()
+    assert {seat["player"]: seat["status"] for seat in (await patti.view())["seats"]}["blocked-a"] == "out"
+    stack = (await patti.seat("a"))["stack"]
+    left = await patti.does("a", "LeaveTable")
+    assert left["balance"]["cash"] == CASH - BUY_IN + stack
+    assert_problem(await patti.send("a", "SitDown", amount=stack), 409, "PlayerBlocked")
+
+
 # --- What is sealed -----------------------------------------------------------------------------------------------
 
 
