@@ -3,6 +3,7 @@ had asked for that was refused. The opening is recorded before anything is shown
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from msgspec import Struct
 
@@ -10,7 +11,7 @@ from domain import fairness
 from domain.cards import Card
 from domain.decider import TABLE, table_of
 from domain.fairness import ClientSeed
-from domain.game import Open, Role, SealedSeed, Viewer, fold
+from domain.game import Open, Role, Viewer, fold
 from domain.games import GAMES
 from domain.refused import CommandRefused
 from infra import codec, eventlog
@@ -90,10 +91,7 @@ async def opened(pool: Pool, vault: Vault, operator: str, row: EventRow) -> Open
     if isinstance(event, CommandRefused):
         game = await pool.fetchval(eventlog.SQL["decider"], operator, event.stream)
         return OpenedText(vault.open_text(operator, game, event.asked))
-
-    def open_seed(round_id: str, seed: SealedSeed) -> bytes:
-        return vault.open(operator, round_id, seed)
-
+    open_seed = partial(vault.open, operator)
     if row.type.endswith(".SeedDropped"):
         seed = open_seed(event.round, event.seed)
         return OpenedSeed(event.round, seed.hex(), fairness.verify_seed(seed, event.seed.hash))
