@@ -18,7 +18,7 @@ from domain.games import GAMES
 from domain.money import EXPONENTS, Amount
 from domain.wallet.state import Wallet
 from infra import vault
-from infra.vault import Vault
+from infra.vault import Vault, VaultClosed
 from services.api import metrics, problems
 from services.api.auth import Caller
 from services.api.lines import Lines
@@ -108,11 +108,15 @@ class Door:
 
     async def _submit(self, command: Command, stream: str, asked: Any, game: str, opens: bool) -> Accepted:
         caller = command.caller
-        text = self._kept(command, game)
         opened = game if opens else ""
-        submission = Submission(caller.operator, caller.actor, caller.role, stream, asked, command.key, opened, text)
         try:
+            text = self._kept(command, game)
+            submission = Submission(
+                caller.operator, caller.actor, caller.role, stream, asked, command.key, opened, text
+            )
             answer = await self._executor.submit(submission, command.fingerprint(self._secret))
+        except VaultClosed as closed:  # before it, or instead of deciding it
+            raise problems.keyless(closed, changing=False) from None
         except Busy:
             raise problems.busy() from None
         except UnknownOperator:

@@ -4,12 +4,15 @@ import asyncio
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from domain import fairness
 from domain.cards import Card
 from domain.fairness import Opening
 from domain.game import Role
-from tests.services.conftest import assert_problem
+from services import wiring
+from services.api.app import create_app
+from tests.services.conftest import Casino, assert_problem, serving
 from tests.services.patti_http import BUY_IN, CASH, PattiTable
 
 
@@ -328,3 +331,19 @@ async def test_what_is_not_sealed_is_not_opened(casino):
     assert_problem(await casino.send("/v1/openings", {"position": 1, "why": ""}, auditor), 400, "InvalidValue")
     assert_problem(await casino.send("/v1/openings", {"position": 1}, auditor), 400, "MissingField")
     assert await casino.position() == position
+
+
+async def test_a_process_without_the_games_key_says_so_and_takes_nothing_in(casino, tmp_path):
+    patti = await PattiTable(casino, "keyless").open("a", "b", "c")
+    on, before = await patti.turn(), await tables(casino)
+    settings = replace(casino.services.settings, vault_keys={})
+    async with wiring.opened(settings, "api") as services, serving(create_app(services), tmp_path) as (http, app):
+        keyless = Casino(services, http, casino.worker, app)
+        bet = {"type": "Bet", "amount": 100}
+        refused = await keyless.send("/v1/tables/keyless/commands", bet, patti.tokens[on], "one-bet")
+        assert_problem(refused, 503, "NoVaultKey")
+        assert refused.json()["retryable"]
+        assert (await keyless.get("/v1/tables/keyless", patti.tokens[on]))["view"] == await patti.view(on)
+    assert await tables(casino) == before
+    taken = await patti.send(on, "Bet", "one-bet", amount=100)
+    assert (taken.status_code, "idempotent-replayed" in taken.headers) == (200, False)
