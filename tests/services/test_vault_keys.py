@@ -1,12 +1,16 @@
 """Vault keys that change while hands are played, as ops/runbooks/key-rotation.md has it."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
 
+from infra.settings import Settings, SettingsError
 from infra.vault import Vault
 from services import epochs
 from services.executor import Executor
+from services.wiring import missing_keys
+from services.worker import work
 from tests.services.patti import Patti
 from tests.services.town import OPERATOR, Town, town
 
@@ -49,3 +53,12 @@ async def test_an_api_that_has_the_new_key_behind_the_old_one_plays_what_workers
     assert {each.player for each in (await patti.state()).last.results if each.cards} == {second, third}
     await worker.close()
     await api.close()
+
+
+async def test_a_worker_says_which_games_have_no_key_of_their_own():
+    """It deals all of them; what it seals under another key no API could open."""
+    keys = {"k1": OLD, "three_patti/k1": NEW}
+    settings = Settings(postgres="postgresql://nowhere", redis="redis://nowhere", secret=bytes(32), vault_keys=keys)
+    with pytest.raises(SettingsError, match=r"no key of its own for gin_rummy: add gin_rummy/k1:BASE64"):
+        await work(settings, asyncio.Event())
+    assert missing_keys(settings) == ["gin_rummy"]
