@@ -5,6 +5,7 @@ those of matches, as the log is walked, for what tells of a match lies in severa
 from collections.abc import Sequence
 from typing import Any
 
+from domain.money import Amount
 from infra import eventlog
 from infra.eventlog import EventRow
 from infra.postgres import Pool
@@ -40,8 +41,10 @@ class Matches:
             if match not in self._on:
                 self._on[match] = _Folding(match, stored.get(match), bettors.get(match, []), self._at)
                 self._opened[match] = row
+            paid_in = self._on[match].staked
             self._on[match].take(row)
             if rounds.ends(row):
+                self._findings.same(f"paid into {match}, as its end tells", paid_in, self._on[match].staked)
                 del self._opened[match]
                 self._on.pop(match).compare(self._findings)
 
@@ -120,6 +123,11 @@ class _Folding:
     @property
     def behind(self) -> bool:
         return self.position < self._until
+
+    @property
+    def staked(self) -> Amount:
+        folded = self._book.rounds.get(self.round)
+        return folded.staked if folded else 0
 
     def take(self, row: EventRow) -> None:
         changed = self._book.take(row)
