@@ -10,7 +10,8 @@ from domain.cards import Card
 from domain.fairness import Opening
 from domain.game import Role
 from tests.services.conftest import assert_problem
-from tests.services.patti_http import BUY_IN, CASH, PattiTable
+from tests.services.patti_http import BUY_IN, PattiTable
+from tests.services.seats_http import CASH
 
 
 @pytest.fixture
