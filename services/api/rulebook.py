@@ -21,7 +21,7 @@ DOOR = {
     "KeyMissing": "A command came without an Idempotency-Key.",
     "BadKey": "The Idempotency-Key is not 1 to 64 of A-Z a-z 0-9 _ and -.",
     "KeyReused": "The Idempotency-Key was used before, for another request. Nothing was done.",
-    "BadId": "An id is 1 to 64 of A-Z a-z 0-9 _ and -; a round's is its table, a point, a number (a match's: m and one).",
+    "BadId": "An id is 1 to 64 of A-Z a-z 0-9 _ and -; a round's is its table, a point and a number; a match's `.m1`.",
     "BadParameter": "A parameter of the query is not what it should be.",
     "BadCursor": "A cursor or Last-Event-ID leads nowhere.",
     "MalformedJson": "The body is not JSON.",

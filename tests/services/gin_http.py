@@ -6,6 +6,7 @@ from typing import Any
 
 from domain.cards import Card
 from domain.games.gin_rummy import melds
+from tests.services.conftest import Casino
 from tests.services.seats_http import SeatsOverHttp
 
 CONFIG = {"currency": "EUR", "entry": 5_000, "knock_limit": 98, "target": 40, "rake_bps": 500, "pause_seconds": 0}
@@ -119,3 +120,9 @@ def cards_in(text: Any) -> set[str]:
     """Every card that a text names."""
     from_text = json.dumps(text)
     return {card for card in map(str, Card) if f'"{card}"' in from_text}
+
+
+async def position_of(casino: Casino, table: str, kind: str) -> int:
+    """Of the newest event of this kind."""
+    query = "select max(position) from events where stream = $1 and type = $2"
+    return await casino.services.pool.fetchval(query, f"table:{table}", f"gin_rummy.{kind}")

@@ -66,3 +66,14 @@ class SeatsOverHttp:
 
     async def allowed(self, player: str) -> dict[str, Any]:
         return {entry["command"]: entry for entry in (await self.view(player))["allowed"]}
+
+
+async def balance(casino: Casino, player: str) -> int:
+    await casino.project()
+    return (await casino.get(f"/v1/players/{player}/balance"))["balance"]
+
+
+async def unchanged(casino: Casino) -> list[object]:
+    """Every stream but the records of refusals."""
+    query = "select stream, version, state from streams where stream not like 'refused:%' order by 1"
+    return await casino.services.pool.fetch(query)
