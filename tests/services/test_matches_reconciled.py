@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from infra import postgres
-from services import epochs
+from services import epochs, reconcile_rounds
 from services.projections import statement
 from tests.services.gin import ENTRY, GAME, PRIZE, RAKE, Gin
 from tests.services.told import differences, forge, replayed, round_row
@@ -131,3 +131,38 @@ async def test_each_planted_difference_in_what_is_made_of_a_match_is_found(acme,
             await owner.execute(f"insert into {table} select * from before")
             await owner.execute("drop table before")
     assert await differences(acme) == []
+
+
+async def test_a_match_that_ends_while_it_is_looked_at_is_compared_as_it_then_is(acme, gin, monkeypatch):
+    """Its row is read after the tip of the log was, and has taken in what is beyond it."""
+    await gin.played()
+    await acme.project()
+    stored, late = reconcile_rounds._stored, list[str]()
+
+    async def later(*arguments):
+        if not late:
+            late.append("once")
+            await gin.supervisor("CancelMatch", reason="the lights went out")
+            await acme.project()
+        return await stored(*arguments)
+
+    monkeypatch.setattr(reconcile_rounds, "_stored", later)
+    assert await differences(acme) == []
+    assert late
+    late.clear()
+    for player in PLAYERS:
+        await gin.does(player, "SitDown", amount=ENTRY)
+    await gin.played()
+    await acme.project()
+    assert await differences(acme) == []
+
+
+async def test_matches_are_compared_across_the_edges_of_pages(acme, gin, database, monkeypatch):
+    monkeypatch.setattr("infra.eventlog.PAGE", 2)
+    await gin.match()
+    await acme.project()
+    assert await differences(acme) == []
+    async with postgres.connected(database, name="tamper") as owner:
+        await owner.execute("update rounds set returned = returned + 1 where round = 'g.m1'")
+    [said] = await differences(acme)
+    assert said.startswith("round g.m1: ")

@@ -5,10 +5,13 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
+from anyio import to_thread
+from click.testing import CliRunner
 
 from domain.game import Role, Viewer
 from domain.money import Payout
 from infra import postgres
+from ops.replay import command
 from services import projector, rebuild
 from services.projections import PROJECTIONS, audit, rounds, statement
 from services.projections.statement import Kind
@@ -293,6 +296,28 @@ async def test_every_hand_of_a_match_is_replayed_from_its_own_events_and_proves_
         )
 
 
+async def test_a_hand_that_is_broken_off_because_one_alone_is_left_proves_itself_and_shows_no_card(acme, gin):
+    hand = await gin.still_on()
+    _, box, out = await gin.roles()
+    await gin.does(out, "LeaveTable")
+    await gin.does(box, "LeaveTable")
+    replay = await replayed(acme, hand)
+    assert (replay.holds, replay.ended, {FOLDS} <= {proof.what for proof in replay.proofs}) == (True, True, True)
+    row, match = await round_row(acme, hand), await round_row(acme, "g.m1")
+    assert (told(row)["why"], told(match)["why"]) == ("forfeit", "forfeits")
+    assert not CARD.findall(msgspec.json.encode(told(row)).decode())
+    assert (match.status, match.staked, match.returned) == ("settled", PRIZE, PRIZE - RAKE)
+
+
+async def test_a_table_for_two_has_its_matches_too(acme):
+    gin = await Gin(acme.executor, acme.vault, acme.pool, OPERATOR).open("ann", "bob", players=2)
+    hands = await gin.match()
+    match = await round_row(acme, "g.m1")
+    assert (match.bettors, match.staked, match.returned) == (2, 2 * ENTRY, 2 * ENTRY - 500)
+    assert all([(await replayed(acme, hand)).holds for hand in hands])
+    assert await differences(acme) == []
+
+
 async def test_a_hand_that_is_on_goes_as_far_as_it_went_and_shows_each_what_the_table_showed_him(acme, gin):
     hand = await gin.still_on()
     captain, box, out = await gin.roles()
@@ -302,6 +327,21 @@ async def test_a_hand_that_is_on_goes_as_far_as_it_went_and_shows_each_what_the_
     for player, seen in ((captain, {captain}), (box, {box}), (out, set[str]())):
         last = (await replayed(acme, hand, Viewer(player, Role.PLAYER))).steps[-1]
         assert {seat.player for seat in last.view.seats if seat.cards} == seen
+
+
+async def test_the_verb_replays_each_hand_and_says_that_a_match_is_not_replayed_at_once(acme, gin):
+    hands = await gin.match()
+    environment = {"CROUPIER_POSTGRES": acme.dsn, "CROUPIER_REDIS": acme.redis_url, "CROUPIER_SECRET": "A" * 44}
+
+    async def printed(round_id: str) -> tuple[int, str]:
+        done = await to_thread.run_sync(lambda: CliRunner().invoke(command, [round_id], env=environment))
+        return done.exit_code, done.output
+
+    for hand in (hands[0], hands[-1]):
+        code, said = await printed(hand)
+        assert (code, "RoundScored" in said, "FAILS" in said) == (0, True, False), said
+    code, said = await printed("g.m1")
+    assert (code, "replayed round by round" in said) == (1, True)
 
 
 @pytest.mark.parametrize(
