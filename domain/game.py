@@ -154,7 +154,8 @@ class Brought(Struct, frozen=True):
 
 
 class PaidIn(Struct, frozen=True):
-    """Chips that were put into the round. Its opening names the players and their spots; later the spot is enough."""
+    """Chips that were put into the round, or into the match that the event opens. The opening names the players and
+    their spots; later the spot is enough."""
 
     spot: str
     amount: Amount
@@ -162,7 +163,8 @@ class PaidIn(Struct, frozen=True):
 
 
 class PaidOut(Struct, frozen=True):
-    """How the round ended for a player: one wager of all that was put in, with what came back to the stack."""
+    """How the round ended for a player, or the match that the event ends: one wager of all that was put in, with what
+    came back to the stack, or to the player."""
 
     player: str
     payout: Payout
@@ -237,8 +239,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     rake: Callable[[E], Amount]
     """What an event of the table gives to the house out of its holdings."""
     chips: Callable[[E], tuple[Chips, ...]]
-    """Where players hold chips, what an event says of each one's: brought or taken away, put into the round, given back
-    at its end. With the rake it accounts for every change of the holdings. Empty where bets stay in the wallets."""
+    """Where players hold chips, what an event says of each one's: brought or taken away, put into the round or the
+    match, given back at its end. With the rake it accounts for every change of the holdings. Empty where bets stay in
+    the wallets."""
     view: Callable[[S, Viewer, tuple[Bet, ...], Open], Any]
     """What this viewer may see, built up from nothing. After the viewer come his own open bets, and what opens a deck
     if he may see cards that are still sealed; nothing else is ever taken out of it."""

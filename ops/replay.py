@@ -12,6 +12,7 @@ from infra import postgres
 from infra.settings import Settings
 from ops.whose import known_operators
 from services.notation import Notation
+from services.projections.rounds import is_match
 from services.replay import STEPS_MAX, Replay, Step, replay
 
 AUDITOR = Viewer("replay", Role.AUDITOR)
@@ -46,7 +47,8 @@ async def _replay(dsn: str, round_id: str, operator: str | None, step: int | Non
         case [one]:
             return one
         case []:
-            raise click.ClickException(f"the log knows no round {round_id!r}")
+            hint = ": a match is replayed round by round" if is_match(round_id) else ""
+            raise click.ClickException(f"the log knows no round {round_id!r}{hint}")
         case _:
             raise click.ClickException(f"several operators have a round {round_id!r}: say which with --operator")
 

@@ -94,6 +94,7 @@ class _LogPass:
         self._tables: dict[str, tuple[str, Any]] = {}
         self._bought_in = defaultdict[str, int](int)
         self._raked = defaultdict[str, int](int)
+        self._matches = reconcile_rounds.Matches(pool, operator, at["rounds"], findings)
         self._on_the_way: dict[tuple[str, str], int] = {}
         """What each player's wallet gave to a table and the table has not told of yet."""
 
@@ -114,9 +115,11 @@ class _LogPass:
                 self._event(row)
             await self._rows("statement", rows, statement.SQL["between"], _movements)
             await self._rows("audit", rows, audit.SQL["between"], _entries)
+            await self._matches.take(rows)
             position = rows[-1].position
         self._findings.same("hash at the log's head", self._hash.hex(), self._tip.hash.hex())
         self._holdings()
+        await self._matches.finish()
 
     def _event(self, row: EventRow) -> None:
         if eventlog.link(self._hash, row) != row.hash:

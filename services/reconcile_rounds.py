@@ -1,8 +1,11 @@
-"""Reconcile, round by round: the rows of rounds and of their bettors against a fresh fold of each round's events."""
+"""Reconcile, round by round: the rows of rounds and of their bettors against a fresh fold of each round's events; and
+those of matches, as the log is walked, for what tells of a match lies in several rounds, or between two.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
+from domain.money import Amount
 from infra import eventlog
 from infra.eventlog import EventRow
 from infra.postgres import Pool
@@ -14,6 +17,47 @@ from services.reconcile_streams import Finder, unknown
 
 SQL = queries("reconcile")
 PAGE = eventlog.PAGE
+
+
+class Matches:
+    """The matches that are on where the walk through the log has come to: at most one at a table."""
+
+    def __init__(self, pool: Pool, operator: str, at: Checkpoint, findings: Finder) -> None:
+        self._pool = pool
+        self._operator = operator
+        self._at = at
+        self._findings = findings
+        self._on: dict[str, _Folding] = {}
+        self._opened: dict[str, EventRow] = {}
+
+    async def take(self, rows: Sequence[EventRow]) -> None:
+        """Fold on, and compare whatever is over."""
+        telling = [(row, match) for row in rows if (match := rounds.match_of(row)) is not None]
+        new = list({match for _, match in telling} - self._on.keys())
+        if not telling:
+            return
+        stored, bettors = await _stored(self._pool, self._operator, self._at.generation, new)
+        for row, match in telling:
+            if match not in self._on:
+                self._on[match] = _Folding(match, stored.get(match), bettors.get(match, []), self._at)
+                self._opened[match] = row
+            paid_in = self._on[match].staked
+            self._on[match].take(row)
+            if rounds.ends(row):
+                self._findings.same(f"paid into {match}, as its end tells", paid_in, self._on[match].staked)
+                del self._opened[match]
+                self._on.pop(match).compare(self._findings)
+
+    async def finish(self) -> None:
+        """Those that are still on, with what has come to them since the walk began."""
+        for match, folding in self._on.items():
+            opened = self._opened[match]
+            async for row in eventlog.of_stream(self._pool, self._operator, opened.stream, opened.version):
+                if not folding.behind:
+                    break
+                if rounds.match_of(row) == match and row.position > folding.position:
+                    folding.take(row)
+            folding.compare(self._findings)
 
 
 async def compare(pool: Pool, operator: str, at: Checkpoint, findings: Finder) -> None:
@@ -79,6 +123,11 @@ class _Folding:
     @property
     def behind(self) -> bool:
         return self.position < self._until
+
+    @property
+    def staked(self) -> Amount:
+        folded = self._book.rounds.get(self.round)
+        return folded.staked if folded else 0
 
     def take(self, row: EventRow) -> None:
         changed = self._book.take(row)

@@ -35,6 +35,7 @@ from infra import codec, eventlog
 from infra.eventlog import EventRow, LogTorn
 from infra.postgres import Pool
 from infra.sql import queries
+from services.projections.rounds import match_of
 from services.projections.statement import Movement, movement
 
 SQL = queries("replay")
@@ -42,7 +43,10 @@ STEPS_MAX = 1_000
 
 
 class Step(Struct, frozen=True):
-    """One event, the table as the viewer saw it then, and the money it moved. `hash` is its link in the log's chain."""
+    """One event, the table as the viewer saw it then, and the money it moved. `hash` is its link in the log's chain.
+
+    There is no view before the round's opening: what the table was then is in no event of the round.
+    """
 
     number: int
     position: int
@@ -205,14 +209,14 @@ class _Playing:
             stream=row.stream,
             type=row.type,
             event=shown,
-            view=self._game.view(self.state, self._viewer, own, self._open_seed),
+            view=self._game.view(self.state, self._viewer, own, self._open_seed) if self._begun else None,
             money=movement(row) if row.stream.startswith(WALLET) else None,
             hash=row.hash.hex(),
         )
 
     def _table(self, row: EventRow, event: Any) -> None:
         self.version = row.version
-        before = self._game.holdings(self.state)
+        before = self._game.holdings(self.state) if self._begun else None
         self.state = self._game.evolve(self.state, event)
         self._chips(row, before)
         self._story.append(event)
@@ -221,13 +225,21 @@ class _Playing:
             said_right = said == (totals.bettors, totals.staked, totals.returned)
             self.prove("the closed books say what the bettors' events add up to", row.type, said_right)
 
-    def _chips(self, row: EventRow, before: Amount) -> None:
-        """What moved at a table that holds chips, `before` the event in all."""
+    @property
+    def _begun(self) -> bool:
+        """A match may have been opened before: the round's own opening tells all that the table was."""
+        return self.state != self._game.initial
+
+    def _chips(self, row: EventRow, before: Amount | None) -> None:
+        """What moved at a table that holds chips, `before` the event in all. What a match takes and gives is not in the
+        books of its rounds."""
         told, rake, after = self._game.chips(row.event), self._game.rake(row.event), self._game.holdings(self.state)
-        if self._story and (before or after):
+        if before is not None and (before or after):
             brought = sum(each.amount for each in told if isinstance(each, Brought))
             same = after == before + brought - rake
             self.prove("chips are only moved, but for those brought, taken away and raked", row.type, same)
+        if match_of(row) is not None:
+            return
         for each in told:
             if isinstance(each, PaidIn):
                 player = self._seats.setdefault(each.spot, each.player)

@@ -40,11 +40,14 @@ cross join lateral (
     from bettors where operator = $1 and generation = $2 and round = n.round
 ) b
 
--- rounds_without_events: among the rounds after an id, whether each is in the log
+-- rounds_without_events: among the rounds after an id, whether each is in the log; a match by the event that opened it
 select r.round as name, exists (
     select from events e where e.operator = r.operator and e.round = r.round
+) or exists (
+    select from events e where e.operator = r.operator and e.position = r.first
+        and e.type like '%.MatchOpened' and e.data ->> 'match' = r.round
 ) as known
-from (select operator, round from rounds where operator = $1 and generation = $2 and round > $3
+from (select operator, round, first from rounds where operator = $1 and generation = $2 and round > $3
       order by round limit $4) r
 order by r.round
 

@@ -23,7 +23,7 @@ Limit = Annotated[int, Meta(ge=1, le=1_000), QueryParameter(ge=1, le=1_000)]
 Cursor = Annotated[int | None, QueryParameter(ge=0, le=AMOUNT_MAX)]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ROUND = re.compile(r"[A-Za-z0-9_-]{1,64}\.[1-9][0-9]{0,14}")
+_ROUND = re.compile(r"[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}")
 _UNKNOWN_FIELD = re.compile(r"unknown field `(.*?)`", re.DOTALL)
 _NAME = re.compile(rb'"([^"]*)"\s*:')
 _PLACE = re.compile(r"at `\$\.?(.*?)`$", re.DOTALL)
@@ -48,7 +48,10 @@ def checked_id(what: str, name: str) -> str:
 
 def checked_round(name: str) -> str:
     if not _ROUND.fullmatch(name):
-        raise Problem(400, "BadId", "A round id is the id of its table, a point and its number, as in `table-1.42`.")
+        detail = (
+            "A round id is the id of its table, a point and its number, as in `table-1.42`; a match's, `table-1.m3`."
+        )
+        raise Problem(400, "BadId", detail)
     return name
 
 

@@ -79,7 +79,8 @@ def title_of(code: str) -> str:
 
 UNKNOWN = {"UnknownPlayer", "UnknownTable", "UnknownKey"}
 _BOUNDS = re.compile(
-    r"^(Above|Below|TooMany|Insufficient|NotEnough|NoSuch|Off|Wrong|Unknown)|(OffStep|TooLarge|OutOfRange|Fractions|Disagree)$"
+    r"^(Above|Below|Over|TooMany|Insufficient|NotEnough|NoSuch|Off|Wrong|False|Unknown)"
+    r"|(OffStep|TooLarge|OutOfRange|Fractions|Disagree|TheEntry)$"
 )
 
 

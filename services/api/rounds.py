@@ -1,4 +1,4 @@
-"""Rounds: their results, who bet in them, and any of them played again from its events."""
+"""Rounds, and matches of several rounds: their results, who bet in them, and any round played again from its events."""
 
 from typing import Annotated
 
@@ -7,13 +7,16 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from msgspec import Struct
 from msgspec.structs import replace
 
+from domain.decider import table_of
 from domain.game import Role
 from infra.sql import queries
 from services.api import problems
 from services.api.auth import may
 from services.api.bodies import Cursor, Limit, Position, checked_id, checked_round, cursor_after
 from services.api.parts import Asked
+from services.api.problems import Problem
 from services.projections import rounds
+from services.projections.rounds import is_match
 from services.replay import Replay, replay
 
 SQL = queries("api")
@@ -49,7 +52,7 @@ async def list_rounds(
     limit: Limit = 100,
     after: Position = 0,
 ) -> RoundPage:
-    """Rounds of a table, or of all tables."""
+    """Rounds of a table, or of all tables; where a match is played in several rounds, the match as well."""
     operator = request.caller.operator
     if table is not None:
         await request.parts.tables.game_at(operator, table)
@@ -66,7 +69,7 @@ async def read_round(
     limit: Limit = 100,
     after: Position = 0,
 ) -> RoundResult:
-    """A round's result, and every wager in it with its odds and what it returned."""
+    """A round's result, and every wager in it with its odds and what it returned; or a match's."""
     caller, pool = request.caller, request.parts.pool
     await request.parts.visible(caller.operator, "rounds", after)
     found = await rounds.one(pool, caller.operator, checked_round(round_id))
@@ -99,12 +102,23 @@ async def replay_round(
     open_seed = parts.open_of(caller.operator)
     played = await replay(parts.pool, caller.operator, round_, caller.viewer, open_seed, after=after, limit=most)
     if played is None:
-        raise problems.not_found("round", round_id)
+        raise await _not_played(request, round_)
     if step is not None and not played.steps:
         raise problems.not_found("step", str(step))
     if caller.role is Role.PLAYER:  # a proof that fails names whose bet it is about
         return replace(played, proofs=tuple(replace(proof, failed=()) for proof in played.proofs))
     return played
+
+
+async def _not_played(request: Asked, round_id: str) -> Problem:
+    if not is_match(round_id) or await rounds.one(request.parts.pool, request.caller.operator, round_id) is None:
+        return problems.not_found("round", round_id)
+    table = table_of(round_id)
+    detail = (
+        f"{round_id} is a match, which is replayed round by round: GET /v1/rounds?table={table} lists its rounds, each "
+        f"with the match in its result. Who won the match, and what, stands in GET /v1/rounds/{round_id}."
+    )
+    return Problem(422, "ReplayItsRounds", detail, facts={"match": round_id, "table": table})
 
 
 HANDLERS = (list_rounds, read_round, replay_round)

@@ -1,8 +1,9 @@
 """Round results: one row a round, and one a player and round with every wager, its odds and its return.
 
 Generic over games: a game tells a round by events named RoundOpened, BettingClosed, RoundResulted, RoundSettled and so
-on; what they show of the result is what the game's own `public` shows to somebody who is nobody. Bets are events of
-wallets, or chips at the table, of which the game's `chips` tells.
+on, and a match of several rounds, which has a row beside theirs, by MatchOpened, MatchSettled and MatchRefunded. What
+they show of the result is what the game's own `public` shows to somebody who is nobody. Bets are events of wallets, or
+chips at the table, of which the game's `chips` tells.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ from services.projections.projection import Place, Projection
 
 SQL = queries("rounds")
 LAST = 2**63 - 1
+MATCH = "m"
+"""Between table and number in the id of a match: `<table>.m<n>`."""
 NOBODY = Viewer("", Role.PLAYER)
 
 _STATUS = {
@@ -35,17 +38,23 @@ _STATUS = {
     "RoundSettled": "settled",
     "RoundRefunded": "refunded",
     "RoundSkipped": "skipped",
+    "MatchOpened": "open",
+    "MatchSettled": "settled",
+    "MatchRefunded": "refunded",
 }
-_SHOWN = ("RoundResulted", "RoundCancelled", "RoundSettled")
+_OF_MATCH = ("MatchOpened", "MatchSettled", "MatchRefunded")
+_SHOWN = ("RoundResulted", "RoundCancelled", "RoundSettled", "MatchSettled", "MatchRefunded")
 """The first of them that comes has the result: where bets are settled after it, RoundSettled has only the books."""
-_ENDS = ("RoundSettled", "RoundRefunded", "RoundSkipped")
-_NOT_SHOWN = ("type", "round", "due")
+_ENDS = ("RoundSettled", "RoundRefunded", "RoundSkipped", "MatchSettled", "MatchRefunded")
+_NOT_SHOWN = ("type", "round", "due", "openings")
+"""What a row has elsewhere, or a replay."""
 
 
 class Round(Struct, frozen=True):
     """`staked` and `bettors` count what was not cancelled by its player; `returned` counts stakes that went back.
 
-    Where players hold chips, `staked` is the pot and `returned` what was won of it.
+    Where players hold chips, `staked` is the pot and `returned` what was won of it. A match of several rounds has a
+    row of its own, `round` being the match's id, `<table>.m<n>`: the money is there, and none in its rounds' rows.
     """
 
     round: str
@@ -69,7 +78,8 @@ class Bettor(Struct, frozen=True):
     """One player's bets in one round. A wager's odds are "" while it is open, else as in a payout, or "cancelled" by
     its player, or "refunded" with its round.
 
-    Where players hold chips there is one wager, named like the round, on the player's seat: all that was put in.
+    Where players hold chips there is one wager, named like the round, on the player's seat: all that was put in. In a
+    match of several rounds it is named like the match: what the player paid to take part.
     """
 
     round: str
@@ -99,17 +109,18 @@ class Book:
 
     def take(self, row: EventRow) -> tuple[str, ...]:
         """The players whose rows this event changed."""
-        if row.round is None:
+        about = told_of(row)
+        if about is None:
             return ()
-        before = self.rounds.get(row.round) or _begun(row, row.round)
+        before = self.rounds.get(about) or _begun(row, about)
         if row.type.startswith("wallet."):
             player = row.stream.removeprefix(WALLET)
-            wagered = _wagered(self.bettors.get((row.round, player)), row, row.round, player)
-            self.rounds[row.round] = self._counted(before, wagered, row)
+            wagered = _wagered(self.bettors.get((about, player)), row, about, player)
+            self.rounds[about] = self._counted(before, wagered, row)
             return (player,)
         if after := _told(before, row):
-            self.rounds[row.round] = after
-        return tuple(self._moved(self.rounds.get(row.round, before), each, row) for each in moved_by(row))
+            self.rounds[about] = after
+        return tuple(self._moved(self.rounds.get(about, before), each, row) for each in moved_by(row))
 
     def _moved(self, round_: Round, chips: PaidIn | PaidOut, row: EventRow) -> str:
         spot = chips.spot if isinstance(chips, PaidIn) else chips.payout.spot
@@ -134,13 +145,32 @@ class Book:
         )
 
 
+def match_of(row: EventRow) -> str | None:
+    """The match that an event opens or ends. It may have been recorded in one of its rounds, or in none."""
+    return row.event.match if row.type.partition(".")[2] in _OF_MATCH else None
+
+
+def told_of(row: EventRow) -> str | None:
+    """Which row is told of: a round's or a match's."""
+    return match_of(row) or row.round
+
+
+def ends(row: EventRow) -> bool:
+    """Whether nothing that follows changes the row that is told of, of a game with chips."""
+    return row.type.partition(".")[2] in _ENDS
+
+
+def is_match(round_id: str) -> bool:
+    return round_id.rpartition(".")[2].startswith(MATCH)
+
+
 def _begun(row: EventRow, round_id: str) -> Round:
     table, _, number = round_id.rpartition(".")
     return Round(
         round=round_id,
         table=table,
         game="",
-        number=int(number),
+        number=int(number.removeprefix(MATCH)),
         status="open",
         opened_at=row.at,
         closed_at=None,
@@ -177,7 +207,7 @@ def _shown(game: str, event: Any) -> msgspec.Raw:
 
 
 def moved_by(row: EventRow) -> tuple[PaidIn | PaidOut, ...]:
-    """The chips that an event of a table moved into its round or out of it."""
+    """The chips that an event of a table moved into its round or match, or out of it."""
     game = GAMES.get(row.type.partition(".")[0])
     told: tuple[Chips, ...] = game.chips(row.event) if game else ()
     return tuple(each for each in told if not isinstance(each, Brought))
@@ -240,7 +270,7 @@ def _bettor(
 
 
 async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
-    rows = [row for row in rows if row.round is not None]
+    rows = [row for row in rows if told_of(row) is not None]
     if not rows:
         return
     book = await _load(connection, place, rows)
@@ -250,7 +280,7 @@ async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) 
 
 
 async def _load(connection: Connection, place: Place, rows: Sequence[EventRow]) -> Book:
-    names = {row.round for row in rows}
+    names = {told_of(row) for row in rows}
     pairs = list({(row.round or "", row.stream.removeprefix(WALLET)) for row in rows if row.type.startswith("wallet.")})
     key = (place.operator, place.generation)
     rounds = await connection.fetch(SQL["load"], *key, list(names))
@@ -258,7 +288,7 @@ async def _load(connection: Connection, place: Place, rows: Sequence[EventRow]) 
     if pairs:
         of_rounds, of_players = columns.texts([r for r, _ in pairs]), columns.texts([p for _, p in pairs])
         bettors = await connection.fetch(SQL["load_bettors"], *key, of_rounds, of_players)
-    if seated := list({row.round for row in rows if moved_by(row)}):
+    if seated := list({told_of(row) for row in rows if moved_by(row)}):
         bettors = [*bettors, *await connection.fetch(SQL["load_seated"], *key, seated)]
     return Book([round_of(record) for record in rounds], [bettor_of(record) for record in bettors])
 

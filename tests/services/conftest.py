@@ -143,7 +143,7 @@ class Casino:
 @asynccontextmanager
 async def opened(database: str, redis: str, folder: Path) -> AsyncGenerator[Casino]:
     dsn = await postgres.make_service_login(database)
-    keys = {"k1": bytes(32), "three_patti/k1": bytes(range(32))}
+    keys = {"k1": bytes(32), "three_patti/k1": bytes(range(32)), "gin_rummy/k1": bytes(range(1, 33))}
     settings = Settings(postgres=dsn, redis=redis, secret=SECRET, vault_keys=keys, log_format="json")
     worker = Executor(dsn, Vault(keys))
     async with wiring.opened(settings, "api") as services, serving(create_app(services), folder) as (http, app):

@@ -4,18 +4,8 @@ what becomes of them.
 Whoever acts first in a hand is `first`, then `second` and `third`: who that is depends on the dealer.
 """
 
-import asyncio
-from collections.abc import Callable
-from typing import Any
-
-import msgspec
-
-from domain.decider import TABLE, Submission
-from domain.game import Role, TimeOut
 from domain.games import GAMES
-from infra import codec, eventlog, postgres
-from services.batch import Accepted
-from services.executor import Executor
+from tests.services.seats import Seats
 
 GAME = GAMES["three_patti"]
 CONFIG = {
@@ -33,53 +23,10 @@ BOOT, BLIND, SEEN = 100, 100, 200
 """What is put in, as long as nobody raises: to be dealt a hand, blind, and seen."""
 
 
-class Patti:
-    def __init__(self, executor: Executor, pool: postgres.Pool, operator: str, table: str = "p") -> None:
-        self.executor = executor
-        self.pool = pool
-        self.operator = operator
-        self.stream = TABLE + table
-        self.keys = 0
-
-    async def asks(self, actor: str, role: Role, type_name: str, *, game: str = "", **fields: Any) -> Any:
-        """The answer to a command, whatever it is."""
-        self.keys += 1
-        told = {"type": type_name, **fields}
-        command = msgspec.convert(told, GAME.commands[role])
-        text = msgspec.json.encode(told).decode()
-        key = f"{self.stream.partition(':')[2]}-{self.keys}"
-        submission = Submission(self.operator, actor, role, self.stream, command, key, game, text)
-        return await self.executor.submit(submission, b"f")
-
-    async def does(self, player: str, type_name: str, **fields: Any) -> Accepted:
-        answer = await self.asks(player, Role.PLAYER, type_name, **fields)
-        assert isinstance(answer, Accepted), (player, type_name, answer)
-        return answer
-
-    async def supervisor(self, type_name: str, **fields: Any) -> Accepted:
-        answer = await self.asks("sue", Role.SUPERVISOR, type_name, **fields)
-        assert isinstance(answer, Accepted), (type_name, answer)
-        return answer
-
-    async def open(self, *players: str, amount: int = BUY_IN, **config: Any) -> "Patti":
-        """The table, with these players at it, in this order."""
-        opened = await self.asks("ops", Role.OPERATOR, "OpenTable", game=GAME.name, config=CONFIG | config)
-        assert isinstance(opened, Accepted), opened
-        for player in players:
-            await self.does(player, "SitDown", amount=amount)
-        return self
-
-    async def state(self) -> Any:
-        row = await self.pool.fetchrow(eventlog.SQL["stream"], self.operator, self.stream)
-        return codec.decode_state(row["decider"], row["state"])
-
-    async def tick(self, until: Callable[[Any], bool]) -> Any:
-        """Send the table's clock until its state is as wanted."""
-        async with asyncio.timeout(15):
-            while not until(state := await self.state()):
-                await self.executor.submit(Submission(self.operator, "platform", Role.CLOCK, self.stream, TimeOut()))
-                await asyncio.sleep(0.01)
-            return state
+class Patti(Seats):
+    game = GAME.name
+    config = CONFIG
+    buy_in = BUY_IN
 
     async def deals(self) -> tuple[str, ...]:
         """The next hand: its id, and whoever is in it, in the order in which they act."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -11,6 +12,7 @@ import pytest
 from domain.game import Role
 from domain.games import GAMES
 from services import executor as executor_module
+from services.api import problems
 from services.api.openapi import document, prefix
 from services.api.rulebook import codes, meaning
 from services.api.tables import NewTable
@@ -153,6 +155,13 @@ async def test_the_page_to_try_it_needs_nobody_elses_server(casino):
     assert '{"type": "null"}' not in json.dumps(shown)
     served = (await casino.http.get("/docs/openapi.json")).json()
     assert served["openapi"] == "3.1.0"
+
+
+def test_every_code_that_the_door_answers_with_is_explained():
+    pages = (path.read_text() for path in Path(problems.__file__).parent.glob("*.py"))
+    answered = {code for page in pages for code in re.findall(r'Problem\(\s*\d{3}, "([A-Za-z]+)"', page)}
+    assert len(answered) > 30
+    assert answered <= set(codes())
 
 
 async def test_every_code_has_a_page_that_says_what_it_means(casino):

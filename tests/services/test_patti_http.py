@@ -13,7 +13,8 @@ from domain.game import Role
 from services import wiring
 from services.api.app import create_app
 from tests.services.conftest import Casino, assert_problem, serving
-from tests.services.patti_http import BUY_IN, CASH, PattiTable
+from tests.services.patti_http import BUY_IN, PattiTable
+from tests.services.seats_http import CASH
 
 
 @pytest.fixture

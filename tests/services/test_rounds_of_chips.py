@@ -2,27 +2,22 @@
 
 import re
 from collections.abc import AsyncGenerator
-from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
-from domain.game import Role, Viewer
 from domain.money import Payout
-from infra import eventlog, postgres
+from infra import postgres
 from services import epochs, projector, rebuild
 from services.projections import PROJECTIONS, audit, rounds, statement
 from services.projections.statement import Kind
-from services.reconcile import reconcile
-from services.replay import Replay, replay
 from tests.services.patti import BUY_IN, Patti
+from tests.services.told import TABLES, bettors, differences, events_of, everything, forge, replayed, round_row, told
 from tests.services.town import OPERATOR, Town, town
 
 CASH = 20_000
 PLAYERS = ("ann", "bob", "cid", "dee")
 CARD = re.compile(r'"([2-9TJQKA][shdc])"')
-AUDITOR = Viewer("aud", Role.AUDITOR)
 CHIPS_MOVE = "chips are only moved, but for those brought, taken away and raked"
 BOOKS = "the closed books say what the bettors' events add up to"
 REFUNDS = "every refund is the whole open stake of a cancelled round"
@@ -39,39 +34,6 @@ async def acme(database: str, redis_url: str) -> AsyncGenerator[Town]:
 @pytest.fixture
 async def patti(acme: Town) -> Patti:
     return await Patti(acme.executor, acme.pool, OPERATOR).open("ann", "bob", "cid")
-
-
-async def round_row(acme: Town, round_id: str) -> rounds.Round:
-    await acme.project()
-    found = await rounds.one(acme.pool, OPERATOR, round_id)
-    assert found is not None
-    return found
-
-
-async def bettors(acme: Town, round_id: str) -> dict[str, rounds.Bettor]:
-    await acme.project()
-    return {each.player: each for each in await rounds.bettors(acme.pool, OPERATOR, round_id)}
-
-
-async def events_of(acme: Town, round_id: str) -> list[Any]:
-    return [row.event async for row in eventlog.of_round(acme.pool, OPERATOR, round_id)]
-
-
-async def replayed(acme: Town, round_id: str, viewer: Viewer = AUDITOR) -> Replay:
-    found = await replay(acme.pool, OPERATOR, round_id, viewer)
-    assert found is not None
-    return found
-
-
-async def differences(acme: Town) -> list[str]:
-    said: list[str] = []
-    await reconcile(acme.pool, OPERATOR, said.append)
-    return said
-
-
-def told(row: rounds.Round) -> Any:
-    assert row.result is not None
-    return msgspec.json.decode(row.result)
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------------
@@ -213,17 +175,6 @@ async def test_whoever_comes_tops_up_or_leaves_in_mid_hand_is_no_bettor_and_noth
 
 # --- However it is folded -----------------------------------------------------------------------------------------
 
-TABLES = ("balances", "statement", "rounds", "bettors", "audit")
-
-
-async def everything(acme: Town) -> list[str]:
-    """All rows, whatever their generation."""
-    found: list[str] = []
-    for table in TABLES:
-        records = await acme.pool.fetch(f"select * from {table} t order by t::text")
-        found += sorted(repr(dict(row) | {"generation": 0}) for row in records)
-    return found
-
 
 async def test_a_rebuild_or_one_event_at_a_time_gives_the_same_rows(acme, patti, monkeypatch):
     for play in (patti.shown, patti.folded, patti.sideshow, patti.cancelled, patti.still_on):
@@ -299,23 +250,6 @@ async def test_an_altered_event_is_found_out(acme, patti, database, kind, old, n
 
 
 # --- Reconcile ----------------------------------------------------------------------------------------------------
-
-
-async def forge(database: str, kind: str, old: str, new: str, *, once: bool = False) -> None:
-    """Alter events, and make the chain anew over them: what is left to find the forgery is the money."""
-    async with postgres.connected(database, name="tamper") as owner:
-        await owner.execute("alter table events disable trigger all")
-        rows = await eventlog.after(owner, OPERATOR, 0)
-        before, done = eventlog.genesis(OPERATOR, 1), False
-        for row in rows:
-            alters = row.type == kind and old in row.data and not (once and done)
-            data = row.data.replace(old, new) if alters else row.data
-            done = done or alters
-            before = eventlog.link(before, replace(row, data=data))
-            change = "update events set data = $2::json, hash = $3 where position = $1"
-            await owner.execute(change, row.position, data, before)
-        assert done, "nothing was altered"
-        await owner.execute("update logs set hash = $1", before)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ class Town:
         self.redis_url = redis_url
         self.pool = pool
         self.redis = redis
-        self.executor = Executor(dsn, Vault({"k1": b"v" * 32}))
+        self.vault = Vault({"k1": b"v" * 32})
+        self.executor = Executor(dsn, self.vault)
         self.keys = 0
 
     async def send(self, actor: str, role: Role, stream: str, command: Any, *, game: str = "", key: str = "") -> Any:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from domain.cards import Card
 from domain.fairness import ClientSeed
-from domain.game import Brought, Chips, Micros, Open, Role, SealedSeed, SealedText, Viewer
+from domain.game import Brought, Chips, Micros, Open, PaidIn, PaidOut, Role, SealedSeed, SealedText, Viewer
 from domain.games.gin_rummy import deck, ending, events
 from domain.games.gin_rummy.allowed import Allowed, allowed
 from domain.games.gin_rummy.events import Cards, LaidOff, PlayerResult, Seat, Spread
@@ -34,7 +34,7 @@ from domain.games.gin_rummy.state import (
     round_on,
     shown_to,
 )
-from domain.money import Amount
+from domain.money import Amount, Payout
 
 # --- The table ----------------------------------------------------------------------------------------------------
 
@@ -364,7 +364,24 @@ def chips(event: events.Event) -> tuple[Chips, ...]:
             return (Brought(event.player, event.amount),)
         case events.SeatLeft():
             return (Brought(event.player, -event.amount),)
-        case events.MatchSettled() | events.MatchRefunded():
-            return tuple(Brought(each.player, -each.won) for each in event.results if each.won)
+        case events.MatchOpened():
+            entry = event.prize // len(event.players)
+            return tuple(PaidIn(ENTRY, entry, player) for player in event.players)
+        case events.MatchSettled():
+            return tuple(_paid_out(event.match, event.results, "won", "lost"))
+        case events.MatchRefunded():
+            return tuple(_paid_out(event.match, event.results, "refunded", "refunded"))
         case _:
             return ()
+
+
+ENTRY = "entry"
+"""What is played for in a match, as a round's wagers are on spots."""
+
+
+def _paid_out(match: str, results: tuple[PlayerResult, ...], won: str, lost: str) -> Iterator[Chips]:
+    """How the match ended for each player; and what was won is cash at once."""
+    for each in results:
+        yield PaidOut(each.player, Payout(match, ENTRY, each.paid, won if each.won else lost, each.won))
+        if each.won:
+            yield Brought(each.player, -each.won)
