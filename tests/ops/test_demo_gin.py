@@ -59,9 +59,9 @@ ROOT = the(HAND, "RoundOpened")["root"]
 # --- Points, by no code of the house --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("knocks_at", "ends"), [(0, {"gin"}), (10, {"knock", "undercut"})])
+@pytest.mark.parametrize(("knocks_at", "ends"), [(0, {"gin"}), (40, {"knock", "undercut"})])
 def test_hands_score_by_the_demo_s_own_count_what_the_house_says(knocks_at: int, ends: set[str]) -> None:
-    hands = (of_last_hand(played(seed, knocks_at=knocks_at)) for seed in range(20))
+    hands = (of_last_hand(played(seed, knocks_at=knocks_at, knock_limit=98)) for seed in range(20))
     seen = set[str]()
     for scored in (the(told, "RoundScored") for told in hands):
         knocker, opponent = scored["knocker"], scored["opponent"]
