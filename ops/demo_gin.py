@@ -9,7 +9,7 @@ from typing import Any
 from domain.cards import DECK
 from ops import bots_gin, client_gin, demo_guests, demo_points, demo_proof
 from ops.bots_table import Move
-from ops.client import Client, LogPage, new_key
+from ops.client import Client, new_key
 from ops.client_gin import View
 from ops.demo_guests import Follower, Guest, names
 from ops.demo_teller import Teller, first, money, unless_refused
@@ -238,9 +238,9 @@ class Gin:
 
     async def _read_back(self, box: Guest) -> None:
         self.tell.scene(f"The hand {self.round} is read back")
-        log = await self.auditor.get("/v1/events", LogPage, cursor=self.opened_at - 1, limit=500)
+        log = await demo_guests.log_of(self.auditor, self.opened_at, self.table, self.guests)
         public_at = self._public_at()
-        entries = [(entry.position, entry.data.encode()) for entry in log.events]
+        entries = [(entry.position, entry.data.encode()) for entry in log]
         early = [card for card, at in public_at.items() if any(names(data, [card]) for p, data in entries if p < at)]
         never = any(names(data, set(DECK) - set(public_at)) for _, data in entries)
         spoken = any(ADVICE.encode() in data for _, data in entries)

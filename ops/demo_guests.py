@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ops.client import AuditPage, BalanceNow, Client, DeckOpening, FrameOf, LogPage, OpenedDeck, Proof, Replay
+from ops.client import AuditPage, BalanceNow, Client, DeckOpening, Entry, FrameOf, LogPage, OpenedDeck, Proof, Replay
 from ops.demo_teller import WAIT_S, Teller
 
 WIDTH = 110
@@ -87,6 +87,13 @@ async def arrived(operator: Client, guest: Guest, cash: int, currency: str) -> G
 
 async def cash(operator: Client, guest: Guest) -> int:
     return (await operator.get(f"/v1/players/{guest.id}", BalanceNow)).balance
+
+
+async def log_of(auditor: Client, since: int, table: str, guests: Iterable[Guest]) -> list[Entry]:
+    """What stands in the log of a table and its players from a position on; others may play beside."""
+    page = await auditor.get("/v1/events", LogPage, cursor=since - 1, limit=500)
+    whose = {table, *(guest.id for guest in guests)}
+    return [entry for entry in page.events if entry.stream.partition(":")[2] in whose]
 
 
 async def replayed(auditor: Client, round_id: str, tell: Teller) -> None:

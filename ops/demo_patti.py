@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ops import client_patti, demo_guests, demo_proof
-from ops.client import Client, DeckOpening, LogPage, RoundResult, new_key
+from ops.client import Client, DeckOpening, RoundResult, new_key
 from ops.client_patti import View
 from ops.demo_guests import Follower, Guest, names
 from ops.demo_teller import Teller, first, money, unless_refused
@@ -192,9 +192,9 @@ class Patti:
 
     async def _read_back(self, three: Guest, folded: Guest) -> None:
         self.tell.scene(f"The hand {self.round} is read back")
-        log = await self.auditor.get("/v1/events", LogPage, cursor=self.opened_at - 1, limit=500)
-        secret, told = self.hands[folded.id], "".join(entry.data for entry in log.events)
-        before = "".join(entry.data for entry in log.events if entry.position < self.shown_at)
+        entries = await demo_guests.log_of(self.auditor, self.opened_at, self.table, self.guests)
+        secret, told = self.hands[folded.id], "".join(entry.data for entry in entries)
+        before = "".join(entry.data for entry in entries if entry.position < self.shown_at)
         nine = {card for hand in self.hands.values() for card in hand}
         unsaid = not names(before.encode(), nine) and not names(told.encode(), secret)
         said = all(names(told.encode(), [card]) for card in nine.difference(secret))
