@@ -134,6 +134,11 @@ def test_tempers_differ_in_when_they_knock() -> None:
     assert TEMPERS["bot-omar"](discarding(dear, gin), 0.5).card == "Qc", "the best of all knocks"
 
 
+def test_nobody_waits_for_gin_until_the_stock_is_gone() -> None:
+    late = msgspec.structs.replace(discarding(Knockable("Kd", 9)), stock=5)
+    assert all(temper(late, 0.5) == Move("Knock", card="Kd") for temper in TEMPERS.values())
+
+
 def test_nobody_acts_out_of_turn_and_a_hand_is_laid_down_at_best() -> None:
     idle = on_turn(may=Allowed("LeaveTable"))
     assert all(wanted(temper, idle, 0.0) is None for temper in TEMPERS.values())

@@ -71,6 +71,11 @@ def test_hands_score_by_the_demo_s_own_count_what_the_house_says(knocks_at: int,
     assert seen >= ends
 
 
+def test_of_equal_hands_the_one_that_did_not_knock_has_won() -> None:
+    knocker, opponent = ({"player": player, "melds": [], "deadwood": ["5h"]} for player in ("ann", "bo"))
+    assert demo_points.score(knocker, opponent) == ("undercut", "bo", 10)
+
+
 def test_a_meld_is_what_the_house_calls_one() -> None:
     chance = random.Random(1)
     near = [card for card in DECK if card.rank in (5, 6, 7, 8)]
