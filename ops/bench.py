@@ -21,13 +21,15 @@ from msgspec.structs import replace
 
 from domain.decider import TABLE
 from domain.game import Role
+from domain.games import GAMES
 from infra import collector, logging
 from infra.embedded import EmbeddedError
 from ops import bench_cpu as cpu
-from ops import bench_house, bench_log, bench_melds, bench_patti, data_folder
+from ops import bench_house, bench_log, bench_melds, bench_tables, data_folder
 from ops.bench_house import GAME, Cost, House
 from ops.bench_pgbench import Pgbench, program
-from ops.bench_report import Bets, Figures, Gin, Memory, Rate, Settlement, goals, table
+from ops.bench_report import Bets, Figures, Gin, Memory, Played, Rate, Settlement, goals, table
+from ops.bench_tables import Plan, V
 from services.projections import PROJECTIONS
 
 Say = Callable[[str], None]
@@ -46,9 +48,9 @@ class Size(Struct, frozen=True):
     """Of the rounds that are settled; in it all of their bets must be placed."""
     passes: int
     """Over the log, by relay and replay."""
-    patti_tables: int
-    """At once, of six bots each: as many as bets are on their way at once."""
-    patti_repetitions: int
+    tables: int
+    """At once, of 3 Patti and then of Gin Rummy: as many as bets are on their way at once."""
+    table_repetitions: int
 
 
 FULL = Size(10_000, 5, 64, 3.0, 3, 10_000, 6, 3, 64, 3)
@@ -91,7 +93,7 @@ def command(as_json: bool, quick: bool, data: Path) -> None:
 
 
 async def measured(folder: Path, size: Size, say: Say) -> Figures:
-    gin = _gin(say)
+    solver = _solver(say)
     say(f"private servers in {folder}, fsync on")
     collector.calm()  # this process does what a worker does
     async with bench_house.standing(folder) as house:
@@ -106,10 +108,11 @@ async def measured(folder: Path, size: Size, say: Say) -> Figures:
         relay, projections, replay = await _readers(house, size, say)
         say("memory of a worker that reads the whole log")
         worker_mb = await bench_log.worker_mb(house)
-        patti = await bench_patti.measured(house, size.patti_tables, size.patti_repetitions, size.seconds)
-        say(f"3 Patti: {patti.actions_per_s:,.0f} actions/s, {patti.cpu_us:,.0f} us of CPU an action")
+        patti = await _at_tables(bench_tables.PATTI, house, size, say)
+        gin = await _at_tables(bench_tables.GIN, house, size, say)
     memory = Memory(round(api_mb, 1), round(worker_mb, 1))
-    return Figures(bets, settlement, relay, projections, replay, memory, patti, gin)
+    solved = Gin(gin.tables, gin.actions_per_s, gin.cpu_us, solver.deadwood_us, solver.layoff_us)
+    return Figures(bets, settlement, relay, projections, replay, memory, patti, solved)
 
 
 async def _bets(house: House, size: Size, say: Say) -> Bets:
@@ -201,14 +204,21 @@ async def _readers(house: House, size: Size, say: Say) -> tuple[Rate, dict[str, 
     return Rate(_middle(relay)), projections, Rate(_middle(replay))
 
 
-def _gin(say: Say) -> Gin:
+async def _at_tables(plan: Plan[V], house: House, size: Size, say: Say) -> Played:
+    played = await bench_tables.measured(plan, house, size.tables, size.table_repetitions, size.seconds)
+    title = GAMES[plan.game].title
+    say(f"{title}: {played.actions_per_s:,.0f} actions/s, {played.cpu_us:,.0f} us of CPU an action")
+    return played
+
+
+def _solver(say: Say) -> bench_melds.Measured:
     """While nothing else of ours runs yet."""
     solver = bench_melds.measured()
     say(
         f"Gin Rummy: {solver.deadwood_us} us of CPU for the least deadwood of a hand, {solver.adding_up_us} us "
         f"for adding its cards up, {solver.layoff_us} us for the best answer to a knock"
     )
-    return Gin(solver.deadwood_us, solver.layoff_us)
+    return solver
 
 
 def _middle(values: list[float]) -> float:

@@ -30,9 +30,9 @@ class Settlement(Struct, frozen=True):
     """A bettor."""
 
 
-class Patti(Struct, frozen=True):
-    """Of what six bots a table do over HTTP, one after the other, at so many tables at once. CPU is that of server and
-    Postgres together, in microseconds an action."""
+class Played(Struct, frozen=True):
+    """Of what the bots of a game do over HTTP, one after the other, at so many tables at once. CPU is that of server
+    and Postgres together, in microseconds an action."""
 
     tables: int
     actions_per_s: float
@@ -50,8 +50,9 @@ class Memory(Struct, frozen=True):
     worker_mb: float
 
 
-class Gin(Struct, frozen=True):
-    """CPU of Gin Rummy's solver, in microseconds: of the least deadwood of a hand, of the best answer to a knock."""
+class Gin(Played, frozen=True):
+    """And of Gin Rummy's solver the CPU, in microseconds: of the least deadwood of a hand, of the best answer to a
+    knock."""
 
     deadwood_us: float
     layoff_us: float
@@ -64,12 +65,12 @@ class Figures(Struct, frozen=True):
     projections: dict[str, Rate]
     replay: Rate
     memory: Memory
-    patti: Patti
+    patti: Played
     gin: Gin
 
 
 def table(figures: Figures) -> str:
-    bets, patti = figures.bets, figures.patti
+    bets, patti, gin = figures.bets, figures.patti, figures.gin
     rows = [
         ("bets over HTTP, durable", f"{bets.per_s:,.0f} bets/s", f"p50 {bets.p50_ms} ms, p99 {bets.p99_ms} ms"),
         ("CPU of a bet, server and Postgres", f"{bets.cpu_us:,.0f} us", ""),
@@ -78,6 +79,8 @@ def table(figures: Figures) -> str:
         ("  pgbench, the same rows (c)", f"{bets.pgbench_cpu_us:,.0f} us" if bets.pgbench_cpu_us else "not here", ""),
         (f"3 Patti, {patti.tables} tables of six bots", f"{patti.actions_per_s:,.0f} actions/s", ""),
         ("CPU of an action of 3 Patti", f"{patti.cpu_us:,.0f} us", _beside(patti.cpu_us, bets)),
+        (f"Gin Rummy, {gin.tables} tables of three bots", f"{gin.actions_per_s:,.0f} actions/s", ""),
+        ("CPU of an action of Gin Rummy", f"{gin.cpu_us:,.0f} us", _beside(gin.cpu_us, bets)),
         ("CPU of settling a bettor", f"{figures.settlement.cpu_us:,.0f} us", ""),
         ("relay", f"{figures.relay.events_per_s:,.0f} events/s", ""),
         *(
@@ -87,8 +90,8 @@ def table(figures: Figures) -> str:
         ("replay", f"{figures.replay.events_per_s:,.0f} events/s", ""),
         ("memory of an API process, at most", f"{figures.memory.api_mb:,.0f} MB", ""),
         ("memory of a worker, at most", f"{figures.memory.worker_mb:,.0f} MB", ""),
-        ("Gin Rummy: least deadwood of a hand", f"{figures.gin.deadwood_us:,.1f} us", ""),
-        ("Gin Rummy: best answer to a knock", f"{figures.gin.layoff_us:,.1f} us", ""),
+        ("Gin Rummy: least deadwood of a hand", f"{gin.deadwood_us:,.1f} us", ""),
+        ("Gin Rummy: best answer to a knock", f"{gin.layoff_us:,.1f} us", ""),
     ]
     return "\n".join(f"{what:<46}{value:>16}   {more}".rstrip() for what, value, more in rows)
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import httpx
 
 from domain.game import Role
-from ops import bots_2020, bots_patti, demo_house
+from ops import bots_2020, bots_gin, bots_patti, demo_house
 from ops.bots_house import for_ever
 from ops.client import Client
 
-LIFE = {"teen_patti_2020": bots_2020.live, "three_patti": bots_patti.live}
+LIFE = {"teen_patti_2020": bots_2020.live, "three_patti": bots_patti.live, "gin_rummy": bots_gin.live}
 
 
 async def live(url: str, keys: demo_house.Keys) -> None:

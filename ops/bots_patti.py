@@ -7,40 +7,23 @@ to 1. It holds no rule of the game: it picks among what is allowed.
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
-
-from msgspec import Struct
 
 from domain.cards import Card, parse
 from domain.game import Role
 from domain.hands import three_card
-from ops import client_patti
-from ops.bots_house import Bot, Pace, chance, for_ever, quietly
-from ops.client import Client, Problem
+from ops import bots_table, client_patti
+from ops.bots_house import Pace, quietly
+from ops.bots_table import COMMANDS_A_SECOND, Move, Player, Players
+from ops.client import Client
 from ops.client_patti import View
 
-COMMANDS_A_SECOND = 3
-THINKS_S = (0.3, 1.2)
-SEATS_LOOK_S = 1.5
-"""How often one of the bots asks itself whether to sit down, to leave, to bring more chips."""
 PLAYERS_MIN = 3
 
 ACE_HIGH = three_card.rank(parse("As 4h 2d")).strength
 PAIR = three_card.rank(parse("2s 2h 3d")).strength
 COLOR = three_card.rank(parse("5s 3s 2s")).strength
-
-
-class Move(Struct, frozen=True, omit_defaults=True):
-    """What a bot wants to do: a command, with its fields."""
-
-    command: str
-    amount: int | None = None
-    accept: bool | None = None
-
-    @property
-    def fields(self) -> dict[str, int | bool]:
-        told = {"amount": self.amount, "accept": self.accept}
-        return {name: value for name, value in told.items() if value is not None}
 
 
 Temper = Callable[[View, float], Move]
@@ -177,48 +160,7 @@ def at_the_table(view: View, luck: float) -> Move | None:
 # --- Life ---------------------------------------------------------------------------------------------------------
 
 
-class Player(Bot):
-    def __init__(self, name: str, operator: Client, pace: Pace) -> None:
-        super().__init__(name, operator)
-        self._temper = TEMPERS[name]
-        self._pace = pace
-        self._acts = False
-
-    async def act(self, table: str) -> None:
-        """Look, think, and do what the temper says, until it is another one's turn."""
-        if self._acts:
-            return
-        self._acts = True
-        try:
-            view = await self._look(table)
-            while move := wanted(self._temper, view, chance.random()):
-                await asyncio.sleep(chance.uniform(*THINKS_S))
-                view = await self._do(table, move, round=view.round)
-        finally:
-            self._acts = False
-
-    async def mind_the_seat(self, table: str) -> None:
-        move = at_the_table(await self._look(table), chance.random())
-        if move is None:
-            return
-        try:
-            await self._do(table, move)
-        except Problem as problem:
-            if problem.code == "InsufficientFunds":
-                await self.bring_money()
-
-    async def _look(self, table: str) -> View:
-        return await self.ask(lambda client: client_patti.seen(client, table))
-
-    async def _do(self, table: str, move: Move, **fields: Any) -> View:
-        await self._pace.turn()
-        told: dict[str, Any] = {**move.fields, **fields}
-        answer = await self.ask(lambda client: client_patti.send(client, table, move.command, **told))
-        assert answer.view is not None
-        return answer.view
-
-
-async def play(operator: Client, table: str, players: Mapping[str, Player]) -> None:
+async def play(operator: Client, table: str, players: Players[View]) -> None:
     """Whenever it is a bot's turn it acts; and how each hand ended is told."""
     acts = set[asyncio.Task[None]]()
     async with aclosing(client_patti.watch(operator, table)) as frames:
@@ -245,19 +187,11 @@ def _shown(result: dict[str, Any]) -> str:
     return " ".join([result["player"], *result.get("cards", ())])
 
 
-async def mind_the_seats(table: str, players: Mapping[str, Player]) -> None:
-    while True:
-        await players[chance.choice(list(players))].mind_the_seat(table)
-        await asyncio.sleep(SEATS_LOOK_S)
-
-
 async def live(callers: Mapping[Role, Client], tables: Mapping[str, Mapping[str, Any]]) -> None:
     operator = callers[Role.OPERATOR]
     pace = Pace(COMMANDS_A_SECOND)
-    players = {name: Player(name, operator, pace) for name in TEMPERS}
-    for player in players.values():
-        await player.arrive()
-    async with asyncio.TaskGroup() as group:
-        for table in tables:
-            group.create_task(for_ever(lambda table=table: play(operator, table, players)))
-            group.create_task(for_ever(lambda table=table: mind_the_seats(table, players)))
+    players = {
+        name: Player(name, operator, pace, client_patti, partial(wanted, temper), at_the_table)
+        for name, temper in TEMPERS.items()
+    }
+    await bots_table.live(players, tables, lambda table: play(operator, table, players))

@@ -34,6 +34,7 @@ TABLES: dict[str, dict[str, dict[str, str | int]]] = {
             "rake_bps": 250,
         },
     },
+    "gin_rummy": {"gin-1": {"currency": "INR", "entry": 5_000, "rake_bps": 250}},
 }
 """Of each game, by their names."""
 _KEY_SEEN_S = 3

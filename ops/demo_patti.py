@@ -3,19 +3,15 @@
 Cards come as they come; what the three do is open to them whatever their cards are, so the story is always told.
 """
 
-import asyncio
-import textwrap
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from ops import client_patti, demo_proof
-from ops.client import AuditPage, BalanceNow, Client, DeckOpening, FrameOf, LogPage, Proof, Replay, RoundResult, new_key
+from ops import client_patti, demo_guests, demo_proof
+from ops.client import Client, DeckOpening, RoundResult, new_key
 from ops.client_patti import View
-from ops.demo_teller import WAIT_S, Teller, first, money, unless_refused
+from ops.demo_guests import Follower, Guest, names
+from ops.demo_teller import Teller, first, money, unless_refused
 
 CURRENCY = "INR"
 BOOT, RAKE_BPS = 100, 250
@@ -24,58 +20,6 @@ CONFIG = {
     "currency": CURRENCY, "boot": BOOT, "buy_in_min": 5_000, "buy_in_max": 20_000, "rake_bps": RAKE_BPS,
     "pause_seconds": 1,
 }  # fmt: skip
-WIDTH = 110
-
-
-class Guest(Struct, frozen=True):
-    """A player, with the token of a session."""
-
-    name: str
-    id: str
-    client: Client
-
-
-class Sight(FrameOf[msgspec.Raw]):
-    """A frame of a live stream, with the view as it came over the wire."""
-
-
-class Follower:
-    """Somebody who follows the table live, and all that was shown."""
-
-    def __init__(self) -> None:
-        self.sights: list[Sight] = []
-
-    @asynccontextmanager
-    async def following(self, client: Client, table: str) -> AsyncGenerator["Follower"]:
-        task = asyncio.create_task(self._follow(client, table))
-        try:
-            yield self
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _follow(self, client: Client, table: str) -> None:
-        async with aclosing(client.frames(Sight, table)) as frames:
-            async for frame in frames:
-                self.sights.append(frame)
-
-    async def event(self, name: str) -> tuple[int, dict[str, Any]]:
-        """The last event of this name, once it has come, and its position."""
-        async with asyncio.timeout(WAIT_S):
-            while True:
-                for sight in reversed(self.sights):
-                    if sight.event and sight.event["type"].endswith(f".{name}"):
-                        return sight.position, sight.event
-                await asyncio.sleep(0.02)
-
-    def shows(self, cards: Iterable[str], before: int = 2**62) -> bool:
-        """Whether any of these cards was in anything that was seen before a position."""
-        seen = [sight for sight in self.sights if sight.position < before]
-        return names(b"".join(bytes(sight.view) + msgspec.json.encode(sight.event) for sight in seen), cards)
-
-
-def names(text: bytes, cards: Iterable[str]) -> bool:
-    return any(f'"{card}"'.encode() in text for card in cards)
 
 
 class Patti:
@@ -114,11 +58,7 @@ class Patti:
     async def _arrive(self) -> None:
         self.tell.scene(f"3 Patti at {self.table}: three players buy in")
         await self.operator.open_table(self.table, client_patti.GAME, CONFIG)
-        for at, guest in enumerate(self.guests):
-            await self.operator.open_player(guest.id, CURRENCY)
-            await self.operator.deposit(guest.id, CASH, CURRENCY, "from their bank")
-            token = (await self.operator.session(guest.id)).token
-            self.guests[at] = Guest(guest.name, guest.id, self.operator.acting_as(token))
+        self.guests = [await demo_guests.arrived(self.operator, guest, CASH, CURRENCY) for guest in self.guests]
         self.tell.say(f"Cy, Di and Ed have {money(CASH)} each; the boot is {money(BOOT)}")
         seen = client_patti.watch(self.operator, self.table)
         view = (await first(seen, lambda frame: frame.view.next_seed_hash is not None)).view
@@ -252,21 +192,16 @@ class Patti:
 
     async def _read_back(self, three: Guest, folded: Guest) -> None:
         self.tell.scene(f"The hand {self.round} is read back")
-        log = await self.auditor.get("/v1/events", LogPage, cursor=self.opened_at - 1, limit=500)
-        secret, told = self.hands[folded.id], "".join(entry.data for entry in log.events)
-        before = "".join(entry.data for entry in log.events if entry.position < self.shown_at)
+        entries = await demo_guests.log_of(self.auditor, self.opened_at, self.table, self.guests)
+        secret, told = self.hands[folded.id], "".join(entry.data for entry in entries)
+        before = "".join(entry.data for entry in entries if entry.position < self.shown_at)
         nine = {card for hand in self.hands.values() for card in hand}
         unsaid = not names(before.encode(), nine) and not names(told.encode(), secret)
         said = all(names(told.encode(), [card]) for card in nine.difference(secret))
         self.tell.check(
             "the log itself names no card before the show, then six, and the folded ones never", unsaid and said
         )
-        replay = await self.auditor.get(f"/v1/rounds/{self.round}/replay", Replay)
-        steps = ", ".join(step.type.partition(".")[2] for step in replay.steps)
-        for line in textwrap.wrap(f"replayed: {steps}", WIDTH):
-            self.tell.say(line)
-        for what, holds in _proofs(replay):
-            self.tell.check(f"the service says: {what}", holds)
+        await demo_guests.replayed(self.auditor, self.round, self.tell)
         text = bytes(await three.client.get(f"/v1/rounds/{self.round}/replay", msgspec.Raw))
         own = names(text, self.hands[three.id]) and not names(text, secret)
         self.tell.check(f"{three.name}'s own replay shows {three.name}'s cards, and still not {folded.name}'s", own)
@@ -276,18 +211,8 @@ class Patti:
 
     async def _auditor_opens(self, three: Guest) -> None:
         self.tell.scene("A dispute: the auditor opens the deck, and that is on record")
-        asked = {"position": self.opened_at, "why": f"{three.name} disputes the hand"}
-        curious = three.client.post("/v1/openings", asked, DeckOpening)
-        await self.tell.refused(f"{three.name} asks for the deck", "Forbidden", curious)
-        opening = await self.auditor.post("/v1/openings", asked, DeckOpening)
-        entry = (await self.auditor.get("/v1/events", LogPage, cursor=self.opened_at - 1, limit=1)).events[0]
-        opened = msgspec.json.decode(entry.data)
-        demo_proof.check_deck(self.house, opened, opening.opened, self.published, self.hands, self.tell.check)
-        page = await self.auditor.get("/v1/audit", AuditPage, after=opening.position, limit=100)
-        found = [each for each in page.entries if each.entry.position == opening.position]
-        noted = [(each.entry.action, each.told["round"], each.told["why"]) for each in found]
-        recorded = noted == [("audit.SealOpened", self.round, asked["why"])]
-        self.tell.check("what was opened, by whom and why, stands in the audit log", recorded)
+        opened, deck = await demo_guests.opened_deck(self.auditor, three, self.round, self.opened_at, self.tell)
+        demo_proof.check_deck(self.house, opened, deck, self.published, self.hands, self.tell.check)
 
     # --- What the scenes share ---
 
@@ -308,9 +233,4 @@ class Patti:
         return await client_patti.seen(guest.client, self.table)
 
     async def _cash(self, guest: Guest) -> int:
-        return (await self.operator.get(f"/v1/players/{guest.id}", BalanceNow)).balance
-
-
-def _proofs(replay: Replay) -> list[tuple[str, bool]]:
-    game: list[Proof] = replay.fairness.checks if replay.fairness else []
-    return [(each.what, each.holds) for each in (*replay.proofs, *game)]
+        return await demo_guests.cash(self.operator, guest)

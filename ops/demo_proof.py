@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from domain import fairness
-from domain.cards import Card
+from domain.cards import DECK, Card
 from domain.fairness import ClientSeed, Opening
 from domain.hands import three_card
 from infra import eventlog
 from infra.eventlog import EventRow
-from ops import demo_opening
+from ops import demo_opening, demo_points
 from ops.client import Client, Entry, LogPage, Movement, OpenedDeck
 
 Check = Callable[[str, bool], None]
@@ -72,6 +72,58 @@ def strength(cards: Sequence[str]) -> int:
     return three_card.rank([Card(card) for card in cards]).strength
 
 
+def check_laid_out(events: Sequence[dict[str, Any]], root: str, check: Check) -> None:
+    """From what everybody was told of a hand of Gin Rummy, and the root seen when it was dealt."""
+    told = {event["type"].partition(".")[2]: event for event in events}
+    opened, scored, openings = told["RoundOpened"], told["RoundScored"], told["RoundSettled"]["openings"]
+    check(f"each of the {len(openings)} cards shown proves itself against the root published when they were dealt",
+          all(demo_opening.proves(root, opening) for opening in openings))  # fmt: skip
+    place_of = {opening["card"]: opening["index"] for opening in openings}
+    held = {each["player"]: set(each["cards"]) for each in opened["dealt"]}
+    stock: list[int] = []
+    for event in events:
+        match event["type"].partition(".")[2]:
+            case "CardDrawn":
+                held[event["player"]].add(event["place"])
+                stock += [event["place"]] if event["source"] == "stock" else []
+            case "Discarded":
+                held[event["player"]].discard(place_of.get(event["card"]))
+            case "Knocked":
+                held[event["spread"]["player"]].discard(place_of.get(event["card"]))
+            case _:
+                pass
+    first = 1 + sum(len(each["cards"]) for each in opened["dealt"])
+    in_order = place_of.get(opened["upcard"]) == first - 1 and stock == list(range(first, first + len(stock)))
+    check("upcard and stock were the next cards of the deck, one after the other", in_order)
+    shown = {each["player"]: demo_points.cards_of(each) for each in (scored["knocker"], scored["opponent"])}
+    same = {player: {place_of.get(card) for card in cards} for player, cards in shown.items()} == held
+    check("the hands on the table lie where their players were dealt and drew them, less what they discarded", same)
+
+
+def check_points(scored: dict[str, Any], settled: dict[str, Any], check: Check) -> None:
+    """What the hands laid out score, counted anew, and for whom; the knocker's opponent may have laid off."""
+    knocker, opponent = scored["knocker"], scored["opponent"]
+    check("melds are melds, and what is unmatched counts what was told", demo_points.laid_out(knocker, opponent))
+    told = (scored["why"], scored["winner"], scored["points"])
+    why, winner, points = demo_points.score(knocker, opponent)
+    check(f"counted anew that is {why}, and {points} points", told == (why, winner, points))
+    gained = {each["player"]: each["total"] for each in settled["results"] if each.get("points")}
+    check("they are the winner's, and nobody else's", gained == {winner: points} and settled["winner"] == winner)
+
+
+def check_roles(operator: str, begun: dict[str, Any], opened: dict[str, Any], deck: OpenedDeck, check: Check) -> None:
+    """The cards drawn for the roles, drawn again from the opened seed of the match's first hand."""
+    rest, same = list(DECK), True
+    given = [ClientSeed(each["player"], each["seed"]) for each in opened["client_seeds"]]
+    for number, each in enumerate((each for draw in begun["draws"] for each in draw["cards"]), 1):
+        at = fairness.draw(
+            bytes.fromhex(deck.seed), f"roles/{number}", len(rest),
+            operator=operator, table=opened["round"].rpartition(".")[0], round=opened["round"], client_seeds=given,
+        )  # fmt: skip
+        same &= rest.pop(at) == each["card"]
+    check("the same seed draws the cards that gave the players their roles", same)
+
+
 def check_deck(
     operator: str, opened: dict[str, Any], deck: OpenedDeck, published: str, hands: Hands, check: Check
 ) -> None:
@@ -84,8 +136,9 @@ def check_deck(
     same = again.root == opened["root"] == deck.root and list(again.cards) == deck.cards
     check("shuffling with it gives the deck, and the root published before the first bet", same)
     places: dict[str, list[int]] = {each["player"]: each["cards"] for each in opened["dealt"]}
-    dealt = {player: tuple(again.cards[place] for place in three) for player, three in places.items()}
-    check("every player had been shown the very cards that this deck dealt", dealt == hands)
+    dealt = {player: {again.cards[place] for place in held} for player, held in places.items()}
+    seen = {player: set(cards) for player, cards in hands.items()}
+    check("every player had been shown the very cards that this deck dealt", dealt == seen)
 
 
 async def check_log(auditor: Client, begin: int, check: Check) -> list[Entry]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ops import bots_2020, demo_patti, demo_proof
+from ops import bots_2020, demo_gin, demo_patti, demo_proof
 from ops.client import BalanceNow, Client, Frame, LogPage, Replay, Statement, View, new_key
 from ops.demo_teller import WAIT_S, Teller, first, money, unless_refused
 
@@ -45,7 +45,9 @@ class Story:
             await self._replay(round_id, published, root)
             patti = demo_patti.Patti(self.operator, self.auditor, self.house, self.tell)
             await patti.play()
-            await self._books(self.ann_id, self.bo_id, *(guest.id for guest in patti.guests))
+            gin = demo_gin.Gin(self.operator, self.auditor, self.house, self.tell)
+            await gin.play()
+            await self._books(self.ann_id, self.bo_id, *(guest.id for guest in (*patti.guests, *gin.guests)))
         finally:
             await self._close_house()
 

@@ -13,7 +13,8 @@ from domain.games.three_patti import commands, events
 from domain.games.three_patti.rules import Config
 from domain.wallet import commands as wallet
 from ops import bots_house, bots_patti, demo_house
-from ops.bots_patti import TEMPERS, Move, at_the_table, wanted
+from ops.bots_patti import TEMPERS, at_the_table, wanted
+from ops.bots_table import Move
 from ops.client_patti import Allowed, Seat, View
 from tests.domain.patti_table import Table, whose_turn
 

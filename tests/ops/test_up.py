@@ -39,7 +39,7 @@ def test_the_first_curl_it_tells_works_as_pasted(up: Up) -> None:
 
 def test_every_address_it_tells_leads_somewhere(up: Up) -> None:
     addresses = set(re.findall(r"http://[^\s,]+", up.told.partition("Where to look:")[2].partition("Try:")[0]))
-    assert len(addresses) == 6
+    assert len(addresses) == 7
     for address in addresses:
         assert up.get(address.removeprefix(up.url)).status_code == 200, address
 
@@ -53,9 +53,10 @@ def test_its_keys_are_told_once_and_each_is_of_its_role(up: Up) -> None:
         assert roles[key.removeprefix("ck_demo.").partition("_")[0]] == role
 
 
-def test_two_tables_of_20_20_and_one_of_3_patti_are_open(up: Up) -> None:
+def test_two_tables_of_20_20_and_one_each_of_3_patti_and_gin_rummy_are_open(up: Up) -> None:
     tables = up.get("/v1/tables").json()["tables"]
     assert [(table["table"], table["game"]) for table in tables] == [
+        ("gin-1", "gin_rummy"),
         ("live-1", "teen_patti_2020"),
         ("patti-1", "three_patti"),
         ("rng-1", "teen_patti_2020"),
@@ -124,6 +125,7 @@ def test_bots_play_and_the_studio_deals(up: Up) -> None:
     up.until(r"rng-1\.\d+ .* bettors staked", 120)
     up.until(r"live-1\.\d+ .* bettors staked", 120)
     up.until(r"patti-1\.\d+ .* played, ended by .* won", 120)
+    up.until(r"gin-1\.\d+ .* played, ended by .* scored", 120)
 
 
 @pytest.mark.parametrize(
