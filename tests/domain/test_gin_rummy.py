@@ -291,18 +291,32 @@ def test_a_hand_that_is_not_laid_out_by_the_rules_is_found(played: Table) -> Non
     assert not all(holding(forged(story, events.RoundOpened, limit=lay.points - 1)).values())
 
 
-def test_a_card_laid_off_on_a_gin_and_a_card_taken_that_was_another_are_found() -> None:
+def test_a_card_laid_off_on_a_gin_is_found() -> None:
     run, kings = parse("As 2s 3s 4s 5s 6s 7s"), parse("Kh Kd Kc")
     gin = events.Spread("ann", (run, kings), (), 0)
     other = events.Spread("bob", (), parse("Qh"), 10, (events.LaidOff(parse("8s")[0], 0),))
     scored = events.RoundScored("t.1", rules.EndedBy.GIN, gin, other, "ann", 35)
     assert not proof._laid_out(scored, 10)
     assert proof._laid_out(replace(scored, opponent=replace(other, laid=())), 10)
+
+
+def test_a_card_taken_from_the_pile_and_laid_there_again_as_another_is_found() -> None:
     table = Table().seated()
-    table.does(table.state.player, commands.Draw(Source.PILE))
+    captain, box = (each.player for each in table.state.round.players)
+    [top] = table.state.round.pile
+    table.does(captain, commands.Draw(Source.PILE))
+    table.does(captain, commands.Discard(next(card for card in table.cards(captain) if card is not top.card)))
+    table.does(box, commands.Draw(Source.STOCK))
+    table.does(box, commands.Discard(table.cards(box)[0]))
+    table.does(captain, commands.Draw(Source.STOCK), commands.Discard(top.card))
     story = of_round(table)
     assert all(holding(story).values())
-    assert not all(holding(forged(story, events.CardDrawn, card=next(c for c in DECK if c not in str(story)))).values())
+    other = next(card for card in DECK if card.value not in msgspec.json.encode(story).decode())
+    taken = next(at for at, event in enumerate(story) if isinstance(event, events.CardDrawn))
+    for at in (taken, len(story) - 1):
+        assert story[at].card is top.card
+        altered = [*story[:at], replace(story[at], card=other), *story[at + 1 :]]
+        assert not all(holding(altered).values())
 
 
 def test_a_prize_that_is_altered_afterwards_is_found() -> None:
