@@ -79,9 +79,8 @@ class PattiTable:
     async def allowed(self, player: str) -> dict[str, Any]:
         return {entry["command"]: entry for entry in (await self.view(player))["allowed"]}
 
-    async def round(self) -> int:
+    async def circuit(self) -> None:
         """Everybody bets the least once; whose turn it then is, is the first again."""
         for _ in range(len([seat for seat in (await self.view())["seats"] if seat["status"] in ("blind", "seen")])):
             player = await self.turn()
             await self.does(player, "Bet", amount=(await self.allowed(player))["Bet"]["min"])
-        return 0

@@ -55,7 +55,7 @@ def knock(state: Discarding, hand: Collection[Card], card: Card, declared: melds
     best = melds.best(rest)
     chosen = best if declared is None else _declared(rest, declared)
     if chosen.points > state.round.limit:
-        raise Rejected(Rule.OverKnockLimit, deadwood=chosen.points, limit=state.round.limit)
+        raise Rejected(Rule.OverKnockLimit, limit=state.round.limit)  # a refusal is on record, and tells of no hand
     return Spread(state.player, chosen.melds, chosen.deadwood, chosen.points), best.points
 
 
