@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from domain import fairness
-from domain.cards import DECK
+from domain.cards import DECK, parse
 from domain.game import ResumeLog, Role, Viewer, fold, no_open
-from domain.games.gin_rummy import commands, events, melds, rules, state
+from domain.games.gin_rummy import commands, events, melds, proof, rules, state
 from domain.games.gin_rummy.evolve import evolve
 from domain.games.gin_rummy.rules import Source
 from services.written_rounds import OPERATOR
@@ -264,6 +264,59 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: Table) -> None:
     ):
         assert not all(holding(altered).values())
     assert GAME.reveals(OPERATOR, []) is None
+
+
+def lying(story: list[Any], knocker: events.Spread) -> bool:
+    """Whether it holds that the knocker's hand lay so, with points and totals that agree with it."""
+    [scored] = (event for event in story if isinstance(event, events.RoundScored))
+    [end] = (event for event in story if isinstance(event, events.RoundSettled))
+    more = scored.knocker.points - knocker.points
+    gained = tuple(
+        replace(each, points=each.points + more, total=each.total + more) if each.player == scored.winner else each
+        for each in end.results
+    )
+    story = forged(story, events.RoundScored, knocker=knocker, points=scored.points + more)
+    return all(holding(forged(story, events.RoundSettled, results=gained)).values())
+
+
+def test_a_hand_that_is_not_laid_out_by_the_rules_is_found(played: Table) -> None:
+    story = of_round(played)
+    [scored] = (event for event in story if isinstance(event, events.RoundScored))
+    lay = scored.knocker
+    assert lying(story, lay)
+    assert not lying(story, replace(lay, points=lay.points - 1))
+    first, *others = lay.deadwood
+    loose = replace(lay, melds=((*lay.melds[0], first), *lay.melds[1:]), deadwood=tuple(others))
+    assert not lying(story, replace(loose, points=sum(map(melds.points, others))))
+    assert not all(holding(forged(story, events.RoundOpened, limit=lay.points - 1)).values())
+
+
+def test_a_card_laid_off_on_a_gin_is_found() -> None:
+    run, kings = parse("As 2s 3s 4s 5s 6s 7s"), parse("Kh Kd Kc")
+    gin = events.Spread("ann", (run, kings), (), 0)
+    other = events.Spread("bob", (), parse("Qh"), 10, (events.LaidOff(parse("8s")[0], 0),))
+    scored = events.RoundScored("t.1", rules.EndedBy.GIN, gin, other, "ann", 35)
+    assert not proof._laid_out(scored, 10)
+    assert proof._laid_out(replace(scored, opponent=replace(other, laid=())), 10)
+
+
+def test_a_card_taken_from_the_pile_and_laid_there_again_as_another_is_found() -> None:
+    table = Table().seated()
+    captain, box = (each.player for each in table.state.round.players)
+    [top] = table.state.round.pile
+    table.does(captain, commands.Draw(Source.PILE))
+    table.does(captain, commands.Discard(next(card for card in table.cards(captain) if card is not top.card)))
+    table.does(box, commands.Draw(Source.STOCK))
+    table.does(box, commands.Discard(table.cards(box)[0]))
+    table.does(captain, commands.Draw(Source.STOCK), commands.Discard(top.card))
+    story = of_round(table)
+    assert all(holding(story).values())
+    other = next(card for card in DECK if card.value not in msgspec.json.encode(story).decode())
+    taken = next(at for at, event in enumerate(story) if isinstance(event, events.CardDrawn))
+    for at in (taken, len(story) - 1):
+        assert story[at].card is top.card
+        altered = [*story[:at], replace(story[at], card=other), *story[at + 1 :]]
+        assert not all(holding(altered).values())
 
 
 def test_a_prize_that_is_altered_afterwards_is_found() -> None:

@@ -86,6 +86,26 @@ def test_downtime_gives_the_one_to_lay_off_the_time_again() -> None:
     assert told[1].opponent.player == player
 
 
+def test_drawing_gives_no_time_the_turn_has_had_it() -> None:
+    """Neither the time bank nor what downtime gave is there again for the discard."""
+    table = Table(SMALL).seated()
+    player = table.state.player
+    table.clock()
+    assert table.view(player).on_time_bank
+    due = table.state.due
+    table.does(player, commands.Draw(Source.PILE))
+    assert (table.view(player).on_time_bank, table.state.due) == (True, due)
+    table.now = due + LATE + 1
+    [extended] = table.clock(TimeOut())
+    assert isinstance(extended, events.DeadlineExtended)
+    late = Table(SMALL).seated()
+    late.now = late.state.due + LATE + 1
+    late.clock(TimeOut())
+    late.does(late.state.player, commands.Draw(Source.PILE))
+    late.now = late.state.due + LATE + 1
+    assert isinstance(late.clock(TimeOut())[0], events.TimeBankStarted)
+
+
 def test_the_time_of_a_hand_begins_anew_after_a_fault_of_the_clock() -> None:
     table = Table().seated()
     table.clock(MarkFaulted("failed"))
