@@ -243,7 +243,7 @@ async def test_seats_are_given_once_whoever_asks_at_the_same_time(casino):
 async def test_one_who_is_blocked_at_the_table_is_dealt_no_more_hands_and_leaves_with_the_chips(casino):
     patti = await PattiTable(casino, "blocked").open("a", "b", "c", "d")
     await casino.done("/v1/players/blocked-a/block", {"reason": "asked for it"})
-    await patti.round()
+    await patti.circuit()
     for _ in range(3):
         await patti.does(await patti.turn(), "Fold")
     await patti.dealt()
