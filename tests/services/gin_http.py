@@ -9,7 +9,7 @@ from domain.games.gin_rummy import melds
 from tests.services.conftest import Casino
 from tests.services.seats_http import SeatsOverHttp
 
-CONFIG = {"currency": "EUR", "entry": 5_000, "knock_limit": 98, "target": 40, "rake_bps": 500, "pause_seconds": 0}
+CONFIG = {"currency": "EUR", "entry": 5_000, "knock_limit": 98, "target": 9_999, "rake_bps": 500, "pause_seconds": 0}
 ENTRY, PRIZE, RAKE = 5_000, 15_000, 750
 
 Hand = tuple[Card, ...]

@@ -23,7 +23,7 @@ def casino(house_of_module):
 
 async def test_a_match_from_the_entry_to_the_prize(casino):
     """Three entries, hands with their points and proofs, one prize: and all of it is read again from the records."""
-    gin = await GinTable(casino, "whole").open("a", "b", "c")
+    gin = await GinTable(casino, "whole").open("a", "b", "c", target=40)
     assert await balance(casino, "whole-a") == CASH - ENTRY
     totals = dict.fromkeys(("whole-a", "whole-b", "whole-c"), 0)
     hands, over = 0, False
