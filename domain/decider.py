@@ -212,10 +212,15 @@ class Decider:
             key=submission.key,
             stakes=stakes,
             read_totals=lambda: self._totals(round_id or ""),
+            blocked=self._is_blocked,
             seal=partial(self._seal, game.name),
             seal_text=partial(self._seal_text, game.name),
             open=self._open,
         )
+
+    def _is_blocked(self, player: str) -> bool:
+        state = self.stream(WALLET + player).state
+        return isinstance(state, Wallet) and state.blocked
 
     def _settle(self, stream: str, round_id: str) -> Decided:
         name = TABLE + table_of(round_id)

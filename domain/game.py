@@ -74,6 +74,10 @@ def _no_totals() -> RoundTotals:
     return NO_TOTALS
 
 
+def _none_blocked(_player: str) -> bool:
+    return False
+
+
 def _no_seal(round_id: str) -> SealedSeed:
     raise LookupError(f"this process may not seal the seed of {round_id}")
 
@@ -101,6 +105,8 @@ class Context(Struct, frozen=True):
     """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
     read_totals: Callable[[], RoundTotals] = _no_totals
     """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
+    blocked: Callable[[str], bool] = _none_blocked
+    """Has the operator blocked this player? For what stakes somebody else's money than the caller's, as a deal does."""
     seal: Callable[[str], SealedSeed] = _no_seal
     """Draw 32 fresh bytes from the system's generator and seal them for this round id."""
     seal_text: Callable[[str, str], SealedText] = _no_seal_text

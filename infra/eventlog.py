@@ -141,26 +141,3 @@ async def of_stream(pool: Pool, operator: str, stream: str, version: int = 0) ->
         for record in rows:
             yield row_of(record)
         version = rows[-1]["version"]
-
-
-async def verify(pool: Pool, operator: str) -> Tip:
-    """Walk the whole chain and return the tip it gives. Raises LogTorn at the first gap or link that does not fit.
-
-    The first event of a log links to its genesis of epoch 1; later epochs go on from the event before.
-    """
-    stored = await tip(pool, operator)
-    if stored is None:
-        raise LogTorn(f"{operator}: there is no log of this operator")
-    position, before = 0, genesis(operator, 1)
-    while position < stored.position:
-        rows = await after(pool, operator, position, min(PAGE, stored.position - position))
-        if not rows:
-            raise LogTorn(f"{operator}: the head says {stored.position}, the events end at {position}")
-        for row in rows:
-            if link(before, row) != row.hash:
-                raise LogTorn(f"{operator}: event {row.position} does not fit the chain")
-            before = row.hash
-        position = rows[-1].position
-    if before != stored.hash:
-        raise LogTorn(f"{operator}: the chain ends in another hash than the head of the log holds")
-    return stored

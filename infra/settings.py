@@ -123,7 +123,7 @@ _READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "secret": (_secret, f"give at least 32 random bytes in base64, as {_RANDOM} prints them"),
     "vault_keys": (
         _vault_keys,
-        f"give game/id:base64[,...], a game's current key first, each 32 bytes as by {_RANDOM}",
+        f"give id:base64,game/id:base64, the current key of each first, each 32 bytes as by {_RANDOM}",
     ),
     "host": (str, "give the address to listen on"),
     "port": (_port, "give a port from 0 to 65535"),

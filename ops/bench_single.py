@@ -11,15 +11,15 @@ from infra.vault import Vault
 from ops.api import command
 from services import executor, wiring
 from services.batch import Answer
-from services.executor import Executor
+from services.executor import Executor, IsKnown
 
 CONNECTIONS = 16
 
 
 class Pool(Executor):
-    def __init__(self, dsn: str, vault: Vault) -> None:
-        super().__init__(dsn, vault)
-        self._each = [Executor(dsn, vault) for _ in range(CONNECTIONS)]
+    def __init__(self, dsn: str, vault: Vault, is_known: IsKnown | None = None) -> None:
+        super().__init__(dsn, vault, is_known)
+        self._each = [Executor(dsn, vault, is_known) for _ in range(CONNECTIONS)]
         self._turn = cycle(self._each)
 
     async def submit(self, submission: Submission, fingerprint: bytes = b"") -> Answer:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.errors import Rejected
-from domain.game import Context, Role, Sealed, SealedSeed, Viewer
+from domain.game import Context, Role, Sealed, SealedSeed, Viewer, fold
 from domain.games.three_patti import GAME
 
 Amount = Annotated[int, Meta(ge=1, le=10**12)]
@@ -167,7 +167,8 @@ class _Play:
         except Rejected as refused:
             raise ValueError(f"seat {move.seat} cannot {move.do}: {refused}") from None
         self.state, self.alike = (
-            _folded(state, decision.events) for state, decision in zip((self.state, self.alike), decisions, strict=True)
+            fold(GAME.evolve, state, decision.events)
+            for state, decision in zip((self.state, self.alike), decisions, strict=True)
         )
 
     def _refuses(self, amount: int) -> bool:
@@ -184,12 +185,6 @@ class _Play:
         """Of whoever's turn it is."""
         turn = GAME.view(state, Viewer("", Role.PLAYER), (), _any_deck).turn
         return GAME.view(state, Viewer(_name(turn - 1) if turn else "", Role.PLAYER), (), _any_deck)
-
-
-def _folded(state: Any, events: tuple[Any, ...]) -> Any:
-    for event in events:
-        state = GAME.evolve(state, event)
-    return state
 
 
 def _range(view: Any) -> tuple[int, int]:

@@ -121,8 +121,9 @@ class _CommandRow(Struct, frozen=True):
 class Batch:
     """Decides entries in order of arrival. `rows` and `arguments` are what is to be appended."""
 
-    def __init__(self, operator: str, position: int, tip: bytes, now: Micros, vault: Vault) -> None:
+    def __init__(self, operator: str, position: int, tip: bytes, now: Micros, vault: Vault, *, epoch: int = 1) -> None:
         self.operator = operator
+        self.epoch = epoch
         self.now = now
         self.position = position
         self.tip = tip

@@ -36,17 +36,33 @@ async def check_database(
 
     `seen` is the tip as this process saw it last. Returns the tip as it is now. Raises what Redis does when it is away.
     """
-    tip, system = await eventlog.tip(pool, operator), await pool.fetchval(SQL["system"])
-    assert tip is not None
-    reason = ANOTHER_DATABASE
-    if tip.system == system:
-        reason = await _lost(pool, operator, tip, seen, redis)
-    if reason:
-        await begin(pool, operator, system, tip.epoch)
+    reason = await _begin_if_lost(pool, operator, seen, redis)
     await resume(executor, pool, operator, reason or "a new epoch was begun")
     now = await eventlog.tip(pool, operator)
     assert now is not None
     return now
+
+
+async def is_known(pool: Pool, redis: fanout.Redis, operator: str, seen: Tip | None) -> bool:
+    """Is the log the one that players know, and every table in its epoch? For a process that resumes no log: it asks
+    the same witnesses, but waits for no Redis, and begins a new epoch where one is due; a worker does the rest."""
+    try:
+        lost = await _begin_if_lost(pool, operator, seen, redis)
+    except fanout.SILENT_ERRORS:
+        lost = await _begin_if_lost(pool, operator, seen, None)
+    tip = await eventlog.tip(pool, operator)
+    return not lost and (tip is None or await _resumed(pool, operator) >= tip.epoch)
+
+
+async def _begin_if_lost(pool: Pool, operator: str, seen: Tip | None, redis: fanout.Redis | None) -> str:
+    """How we know that the log is not the one it was; empty if it is."""
+    tip, system = await eventlog.tip(pool, operator), await pool.fetchval(SQL["system"])
+    if tip is None:
+        return ""
+    reason = ANOTHER_DATABASE if tip.system != system else await _lost(pool, operator, tip, seen, redis)
+    if reason:
+        await begin(pool, operator, system, tip.epoch)
+    return reason
 
 
 async def _lost(pool: Pool, operator: str, tip: Tip, seen: Tip | None, redis: fanout.Redis | None) -> str:
@@ -81,9 +97,7 @@ async def resume(executor: Executor, pool: Pool, operator: str, reason: str) -> 
     """Bring every table into the log's epoch, then record it. Does nothing where that is done."""
     tip = await eventlog.tip(pool, operator)
     assert tip is not None
-    row = await pool.fetchrow(SQL["stream"], operator, HOUSE)
-    known = codec.decode_state("house", row["state"]).epoch if row else 1
-    if known >= tip.epoch:
+    if await _resumed(pool, operator) >= tip.epoch:
         return
     log.warning("the log goes on in a new epoch", operator=operator, epoch=tip.epoch, reason=reason)
     name = TABLE
@@ -92,3 +106,9 @@ async def resume(executor: Executor, pool: Pool, operator: str, reason: str) -> 
             await executor.submit(Submission(operator, PLATFORM, Role.CLOCK, table["stream"], ResumeLog(tip.epoch)))
         name = page[-1]["stream"]
     await executor.submit(Submission(operator, PLATFORM, Role.OPERATOR, HOUSE, house.ResumeLog(tip.epoch, reason)))
+
+
+async def _resumed(pool: Pool, operator: str) -> int:
+    """The last epoch that all tables were brought into."""
+    row = await pool.fetchrow(SQL["stream"], operator, HOUSE)
+    return codec.decode_state("house", row["state"]).epoch if row else 1

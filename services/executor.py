@@ -8,14 +8,16 @@ next flush starts as soon as the last one ended. A refusal or an exception touch
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
 import structlog
 
-from domain.decider import Submission
+from domain.decider import TABLE, Submission
+from domain.game import Role
 from infra.columns import BadColumn
+from infra.eventlog import Tip
 from infra.vault import Vault
 from services.batch import Answer, Entry, NotYet, Unwritable
 from services.writer import LOCK_TIMEOUT_MS, LOST, NewerSchema, UnknownOperator, Writer
@@ -43,15 +45,25 @@ class TookTooLong(Unavailable):
     """The command has waited for longer than anybody shall; it may still be decided."""
 
 
+class InDoubt(Exception):
+    """The log may have been restored to an earlier state, and players may know cards of hands that are on. Nothing was
+    done; a worker finds out, cancels them and resumes the log."""
+
+
+IsKnown = Callable[[str, Tip | None], Awaitable[bool]]
+"""Is an operator's log the one that players know? The tip is where this process left it, if it wrote in it."""
+
 _Waiting = tuple[Entry, "asyncio.Future[Answer]"]
 
 
 class Executor:
     """Takes commands from many callers and writes them through one connection for each operator."""
 
-    def __init__(self, dsn: str, vault: Vault) -> None:
+    def __init__(self, dsn: str, vault: Vault, is_known: IsKnown | None = None) -> None:
+        """`is_known` is asked over each new connection before a player acts; where it is not given, nothing is held."""
         self._dsn = dsn
         self._vault = vault
+        self._is_known = is_known
         self.wake: Callable[[str], None] = lambda operator: None
         """Hears the operator of every append: the doorbell of a relay in the same process."""
         self._lanes: dict[str, _Lane] = {}
@@ -63,7 +75,7 @@ class Executor:
         lane = self._lanes.get(submission.operator)
         if lane is None:
             lane = self._lanes[submission.operator] = _Lane(
-                submission.operator, self._dsn, self._vault, lambda: self.wake(submission.operator)
+                submission.operator, self._dsn, self._vault, lambda: self.wake(submission.operator), self._is_known
             )
         try:
             return await lane.submit(Entry(submission, fingerprint, time.time_ns() // 1000))
@@ -87,12 +99,17 @@ class Executor:
 class _Lane:
     """One operator's queue, and the connection that holds the lock of its log while a batch is written."""
 
-    def __init__(self, operator: str, dsn: str, vault: Vault, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, operator: str, dsn: str, vault: Vault, wake: Callable[[], None], is_known: IsKnown | None
+    ) -> None:
         self.operator = operator
         self.queue: deque[_Waiting] = deque()
         self._dsn = dsn
         self._vault = vault
         self._wake = wake
+        self._is_known = is_known
+        self._in_doubt = False
+        self._seen: Tip | None = None
         self._writer: Writer | None = None
         self._flusher: asyncio.Task[None] | None = None
         self._patience: deque[tuple[float, asyncio.Future[Answer]]] = deque()
@@ -185,15 +202,32 @@ class _Lane:
         writer = self._writer
         if writer is None or writer.connection.is_closed():
             writer = self._writer = await Writer.open(self._dsn)
+            self._in_doubt = True
+        if self._in_doubt:
+            self._in_doubt = await self._doubts()
+        writing = [each for each in entries if not _plays(each)] if self._in_doubt else entries
         try:
-            answers = await writer.write(self.operator, self._vault, entries)
+            answers = await writer.write(self.operator, self._vault, writing)
         except BaseException:
             await writer.abandon()
             if writer.connection.is_closed():
                 self._writer = None
             raise
+        self._seen = writer.seen
         self._wake()
-        return answers
+        if writing is entries:
+            return answers
+        rest = iter(answers)
+        return [InDoubt() if _plays(each) else next(rest) for each in entries]
+
+    async def _doubts(self) -> bool:
+        """Asked over each new connection, for a restored database means one: a hand can end by what its players do, and
+        who knows its cards from the lost tail would end it before a worker cancels it."""
+        return self._is_known is not None and not await self._is_known(self.operator, self._seen)
+
+
+def _plays(entry: Entry) -> bool:
+    return entry.submission.role is Role.PLAYER and entry.submission.stream.startswith(TABLE)
 
 
 def _is_culprits(problem: BaseException) -> bool:

@@ -6,7 +6,7 @@ player sees only their own. The proofs are worked out from all of it, whoever as
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import asyncpg
@@ -342,15 +342,3 @@ class Fold:
 
     async def _page(self, pool: Pool, operator: str, after: int) -> list[asyncpg.Record]:
         return await pool.fetch(SQL["facts"], operator, after, eventlog.PAGE)
-
-
-def fold(rows: Iterable[EventRow], states: dict[str, Any], deciders: dict[str, str]) -> None:
-    """Bring states up to date by events that were read before; `deciders` remembers who folds each stream."""
-    evolve = {decider: codec.evolve(decider) for decider in deciders.values()}
-    for row in rows:
-        decider = deciders.get(row.stream)
-        if decider is None:
-            decider = deciders[row.stream] = row.type.partition(".")[0]
-            states[row.stream] = codec.initial(decider)
-            evolve[decider] = codec.evolve(decider)
-        states[row.stream] = evolve[decider](states[row.stream], row.event)

@@ -2,16 +2,23 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
+import structlog
 from msgspec import Struct
 
 from domain.games import GAMES
 from infra import fanout, postgres
 from infra.settings import Settings
 from infra.vault import Vault, game_of
+from services import epochs
 from services.executor import Executor
 
 HIDING = frozenset(game.name for game in GAMES.values() if game.hidden_cards)
+
+
+log: Any = structlog.get_logger()
 
 
 class Services(Struct, frozen=True):
@@ -35,10 +42,18 @@ async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
     vault = Vault({name: key for name, key in keys.items() if game_of(name) in HIDING} if role == "api" else keys)
     pool = await postgres.pool(settings.postgres, name=role)
     client = fanout.connect(settings.redis)
-    executor = Executor(settings.postgres, vault)
+    if role == "api" and (missing := missing_keys(settings)):
+        log.warning("tables of these games cannot be served here: no vault key of theirs", games=missing, alarm=True)
+    is_known = partial(epochs.is_known, pool, client) if role == "api" else None  # a worker resumes the log itself
+    executor = Executor(settings.postgres, vault, is_known)
     try:
         yield Services(settings, pool, client, vault, executor)
     finally:
         await executor.close()
         await client.aclose()
         await pool.close()
+
+
+def missing_keys(settings: Settings) -> list[str]:
+    """Games with hidden cards of which no vault key is given: nobody can play or see them here."""
+    return sorted(HIDING - set(map(game_of, settings.vault_keys)))

@@ -11,12 +11,11 @@ from typing import Any
 import structlog
 
 from infra.settings import Settings, SettingsError
-from infra.vault import game_of
 from services import epochs
 from services.projector import Projectors
 from services.relay import Relays
 from services.timers import Timers
-from services.wiring import HIDING, Services, opened
+from services.wiring import Services, missing_keys, opened
 
 log: Any = structlog.get_logger()
 
@@ -25,9 +24,9 @@ async def work(settings: Settings, stop: asyncio.Event) -> None:
     """Run all of it until `stop` is set. Raises SettingsError without vault keys, and what ended a part by itself."""
     if not settings.vault_keys:
         raise SettingsError("CROUPIER_VAULT_KEYS is not set: a worker deals, and needs the keys that seal its decks")
-    if missing := HIDING - set(map(game_of, settings.vault_keys)):
-        names = ",".join(f"{name}/k1:BASE64" for name in sorted(missing))
-        raise SettingsError(f"CROUPIER_VAULT_KEYS has no key of its own for {', '.join(sorted(missing))}: add {names}")
+    if missing := missing_keys(settings):
+        names = ",".join(f"{name}/k1:BASE64" for name in missing)
+        raise SettingsError(f"CROUPIER_VAULT_KEYS has no key of its own for {', '.join(missing)}: add {names}")
     async with opened(settings, "worker") as services:
         relays = Relays(services.pool, services.redis, restored=_renewing(services))
         timers = Timers(services.executor, services.pool, services.redis)

@@ -82,6 +82,8 @@ class Writer:
         self.connection = connection
         self._dsn = dsn
         self._prepared: dict[str, Any] = {}
+        self.seen: eventlog.Tip | None = None
+        """Where the log stood after the last batch."""
 
     @classmethod
     async def open(cls, dsn: str) -> "Writer":
@@ -129,6 +131,7 @@ class Writer:
         if batch.changes:
             await self._fetch("append", operator, *batch.arguments())
         await self.connection.execute("commit")
+        self.seen = eventlog.Tip(batch.epoch, batch.position, batch.tip, batch.now, "")
         return answers
 
     async def _lock(self, operator: str) -> None:
@@ -167,7 +170,7 @@ class Writer:
         if head is None:
             raise UnknownOperator(operator)
         now = max(head["now"], head["at"])
-        batch = Batch(operator, head["first"], head["bytes"], now, vault)
+        batch = Batch(operator, head["first"], head["bytes"], now, vault, epoch=head["last"])
         await self._take_in(batch, rows, keys)
         return batch
 

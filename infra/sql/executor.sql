@@ -1,5 +1,5 @@
 -- load: the log's head and the database's time, the streams named, and what was decided before under keys, in one round trip; lateral and limit make each an index lookup whatever the statistics say
-select 'head' as kind, null as name, null as key, null::json as text, position as first, null::bigint as last,
+select 'head' as kind, null as name, null as key, null::json as text, position as first, epoch::bigint as last,
        hash as bytes, at, clock_timestamp() as now
 from logs where operator = $1
 union all

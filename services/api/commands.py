@@ -18,13 +18,13 @@ from domain.games import GAMES
 from domain.money import EXPONENTS, Amount
 from domain.wallet.state import Wallet
 from infra import vault
-from infra.vault import Vault
+from infra.vault import Vault, VaultClosed
 from services.api import metrics, problems
 from services.api.auth import Caller
 from services.api.lines import Lines
 from services.api.problems import Problem
 from services.batch import Accepted, Appended, KeyReused, Refused
-from services.executor import Busy, Executor, NewerSchema, TookTooLong, Unavailable, UnknownOperator
+from services.executor import Busy, Executor, InDoubt, NewerSchema, TookTooLong, Unavailable, UnknownOperator
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _JSON = "application/json"
@@ -108,17 +108,25 @@ class Door:
 
     async def _submit(self, command: Command, stream: str, asked: Any, game: str, opens: bool) -> Accepted:
         caller = command.caller
-        text = self._kept(command, game)
         opened = game if opens else ""
-        submission = Submission(caller.operator, caller.actor, caller.role, stream, asked, command.key, opened, text)
         try:
+            text = self._kept(command, game)
+            submission = Submission(
+                caller.operator, caller.actor, caller.role, stream, asked, command.key, opened, text
+            )
             answer = await self._executor.submit(submission, command.fingerprint(self._secret))
+        except VaultClosed as closed:  # before it, or instead of deciding it
+            raise problems.keyless(closed, changing=False) from None
         except Busy:
             raise problems.busy() from None
         except UnknownOperator:
             raise problems.unauthorized("This operator is not here any more.") from None
         except NewerSchema:
             raise problems.not_now("This process is older than the data; another will take your command.") from None
+        except InDoubt:
+            raise problems.not_now(
+                "The log may have been restored to an earlier state; it is being looked into."
+            ) from None
         except Unavailable as lost:
             why = "The log took too long." if isinstance(lost, TookTooLong) else "The log could not be reached."
             raise problems.unavailable(command.key, why) from None

@@ -140,7 +140,8 @@ def not_now(why: str) -> Problem:
     return Problem(503, "Unavailable", f"{why} Try again in a moment.", retryable=True, headers={"retry-after": "1"})
 
 
-def keyless(*, changing: bool) -> Problem:
+def keyless(closed: VaultClosed, *, changing: bool) -> Problem:
+    log.error("a vault key is missing here", problem=str(closed), alarm=True)
     detail = "This process does not hold the vault key of the game's cards (CROUPIER_VAULT_KEYS); another one may."
     outcome: Outcome = "unknown" if changing else "not_applied"
     return Problem(503, "NoVaultKey", detail, retryable=True, outcome=outcome, headers={"retry-after": "1"})
@@ -186,8 +187,7 @@ def told(exception: Exception, scope: Mapping[str, Any]) -> Problem:
         log.warning("the database cannot be read", path=scope["path"], problem=type(exception).__name__)
         return not_now("The database cannot be read.")
     if isinstance(exception, VaultClosed):
-        log.error("a vault key is missing here", path=scope["path"], problem=str(exception), alarm=True)
-        return keyless(changing=scope["method"] != "GET")
+        return keyless(exception, changing=scope["method"] != "GET")
     log.error("a request failed", method=scope["method"], path=scope["path"], exc_info=exception)
     return internal(changing=scope["method"] != "GET")
 

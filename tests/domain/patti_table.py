@@ -6,7 +6,10 @@ Whoever sits there mostly does what the view allows, and now and then anything a
 import random
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from domain.decider import TABLE, WALLET, Decided, MarkFaulted, Submission
 from domain.errors import Rejected
@@ -20,6 +23,13 @@ from services.written_rounds import OPERATOR, START, Memory
 from tests.domain.patti_knowledge import CARD
 
 GAME = GAMES["three_patti"]
+GOLDEN = Path(__file__).parents[1] / "golden" / GAME.name
+SAMPLES = [
+    msgspec.json.decode(line, type=GAME.events)
+    for file in sorted(GOLDEN.glob("*.json"))
+    for line in file.read_text().splitlines()
+]
+"""Events of each type and shape, for evolve to bear in any state."""
 NAMES = ("ann", "bob", "cid", "dee", "eve", "fay", "gus")
 CASH = 1_000_000
 SMALL = Config("INR", boot=10, chip=1, buy_in_min=100, buy_in_max=2_000, pot_limit=2_000, idle_minutes=1)

@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,7 +19,9 @@ from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games.gin_rummy import commands, events
 from domain.games.gin_rummy.state import Acting, Between, LayingOff, Paused
 from services.written_rounds import OPERATOR, Memory
-from tests.domain.gin_table import CARD, GAME, NAMES, Table, story
+from tests.domain.gin_knowledge import Knowledge, drawn_for_roles
+from tests.domain.gin_table import GAME, NAMES, Table, story
+from tests.domain.patti_knowledge import CARD
 
 HANDS_WATCHED = 1_000
 
@@ -46,120 +47,12 @@ def deck_of(round_id: str, seed: bytes, given: Any) -> fairness.Deck:
     return fairness.shuffle(seed, operator=OPERATOR, table="t", round=round_id, client_seeds=given)
 
 
-class Knowledge:
-    """What each viewer may know of the hand that is on, or else of the last one: followed from event to event by the
-    deck alone. `logged` is all that the hand has shown to everybody."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.hands: dict[str, set[str]] = {}
-        self.open: dict[str, set[str]] = {}
-        self.pile: list[str] = []
-        self.logged: set[str] = set()
-        self.over = True
-        self.captain = self.adviser = ""
-        self.asked = False
-        self.advice: list[str] = []
-        self.secrets: set[str] = set()
-        """Seeds and salts that nobody may be told."""
-
-    def learn(self, event: Any, actor: str, command: Any) -> None:
-        match event:
-            case events.RoundOpened():
-                self._dealt(event)
-            case events.CardDrawn():
-                self._drawn(event)
-            case events.Discarded() | events.Knocked():
-                self._discarded(event)
-            case events.CardLaid():
-                self._opened(event.player, {event.card})
-            case events.AdviceAsked():
-                assert (actor, event.player) == (self.captain, self.captain)
-                self.asked = self.sees != "never"
-            case events.AdviceGiven():
-                assert isinstance(command, commands.SendAdvice)
-                assert actor == self.adviser
-                self.advice.append(command.text)
-            case events.RoundScored():
-                for each in (event.knocker, event.opponent):
-                    self.open[each.player] = set()
-                    self._opened(each.player, set(laid_out(each)))
-                    assert self.open[each.player] == self.hands[each.player], "all of a hand is laid out, and no more"
-            case events.RoundSettled():
-                self.secrets -= {opening.salt for opening in event.openings}
-                assert not event.openings or {each.card for each in event.openings} == self.logged
-                self.over = event.due is not None
-            case events.RoundCancelled():
-                self.open = {}
-            case events.RoundRefunded():
-                self.over = event.due is not None
-            case events.MatchSettled() | events.MatchRefunded():
-                self.over = True
-            case _:
-                pass
-
-    def _dealt(self, event: events.RoundOpened) -> None:
-        deck = deck_of(event.round, self.memory.seeds[event.seed.sealed], event.client_seeds)
-        assert deck.root == event.root
-        self.deck, self.open, self.over, self.advice = deck, {}, False, []
-        self.hands = {each.player: {deck.cards[at].value for at in each.cards} for each in event.dealt}
-        assert sum(map(len, self.hands.values())) == len(set().union(*self.hands.values())) == 20
-        self.captain, self.adviser = event.match.roles.captain, event.match.roles.sitting_out or ""
-        self.sees = event.config.adviser_sees
-        self.asked = self.sees == "always"
-        self.pile, self.logged = [event.upcard], {event.upcard}
-        assert event.upcard == deck.cards[20]
-        self.secrets = {*(salt.hex() for salt in deck.salts), *(s.hex() for s in self.memory.seeds.values())}
-
-    def _drawn(self, event: events.CardDrawn) -> None:
-        card = self.deck.cards[event.place].value
-        if event.source == "pile":
-            assert card == self.pile.pop() == event.card
-        self.hands[event.player].add(card)
-
-    def _discarded(self, event: Any) -> None:
-        player = event.spread.player if isinstance(event, events.Knocked) else event.player
-        self.hands[player].remove(event.card)
-        self.pile.append(event.card)
-        self.logged.add(event.card)
-        if isinstance(event, events.Knocked):
-            self._opened(player, set(laid_out(event.spread)))
-            assert self.open[player] == self.hands[player]
-
-    def _opened(self, player: str, cards: set[str]) -> None:
-        assert cards <= self.hands[player]
-        self.open[player] = self.open.get(player, set()) | cards
-        self.logged |= cards
-
-    def _own(self, viewer: Viewer) -> set[str]:
-        if viewer.role is not Role.PLAYER:
-            return set()
-        if viewer.actor == self.adviser and self.asked:
-            return self.hands[self.captain]
-        return self.hands.get(viewer.actor, set())
-
-    def in_history(self, viewer: Viewer) -> set[str]:
-        """Of the hands. An auditor may have the deck opened, once the hand is over."""
-        if viewer.role is Role.AUDITOR and self.over:
-            return set().union(*self.hands.values())
-        return set().union(*self.open.values()) | self._own(viewer)
-
-    def in_view(self, viewer: Viewer) -> set[str]:
-        """While the hand is on, only the top card of the discard pile; and the whole pile after it."""
-        pile = self.pile if self.over else self.pile[-1:]
-        return {*pile, *set[str]().union(*self.open.values()), *self._own(viewer)}
-
-
-def laid_out(spread: Any) -> list[str]:
-    return [*(card for meld in spread.melds for card in meld), *(each.card for each in spread.laid), *spread.deadwood]
-
-
 class Watch:
     """Looks at all that is stored after every event, and with the eyes of some viewer at what is shown."""
 
     def __init__(self, table: Table, game: Game[Any, Any, Any]) -> None:
         self.table, self.game = table, game
-        self.knowledge = Knowledge(table.memory)
+        self.knowledge = Knowledge(OPERATOR, table.memory.open)
         self.state: Any = game.initial
         self.hands = 0
         self.chance = random.Random(0)
@@ -169,15 +62,27 @@ class Watch:
             event = each.event
             if each.stream == TABLE + "t":
                 self.state = self.game.evolve(self.state, event)
-                self.knowledge.learn(event, actor, command)
+                self.asked(event, actor, command)
+                self.knowledge.learn(event)
                 self.look(event)
             else:
                 self.check(told(event), set(), "a wallet")
 
+    def asked(self, event: Any, actor: str, command: Any) -> None:
+        """Nobody shows a hand, or says a word, but by an own command."""
+        match event:
+            case events.AdviceAsked():
+                assert (actor, event.player) == (self.knowledge.captain, self.knowledge.captain)
+            case events.AdviceGiven():
+                assert isinstance(command, commands.SendAdvice)
+                assert actor == self.knowledge.adviser
+            case _:
+                pass
+
     def look(self, event: Any) -> None:
         knowledge = self.knowledge
         self.hands += isinstance(event, events.RoundSettled | events.RoundRefunded)
-        logged = knowledge.logged | role_cards(event)
+        logged = knowledge.logged | drawn_for_roles(event)
         self.check(told(event), logged, "the log")
         self.check(told(self.state), knowledge.logged, "the stored state")
         self.check(told(self.game.about(self.state)), set(), "the table's particulars")
@@ -211,12 +116,6 @@ class Watch:
         return named
 
 
-def role_cards(event: Any) -> set[str]:
-    """Drawn for the roles, from a deck that no hand is dealt from."""
-    draws = event.draws if isinstance(event, events.MatchOpened) else ()
-    return {each.card for draw in draws for each in draw.cards}
-
-
 def watched(seed: int, steps: int, game: Game[Any, Any, Any] = GAME) -> tuple[Table, int]:
     """A story that is looked at after every event, and how many hands it had."""
     watches: list[Watch] = []
@@ -228,12 +127,6 @@ def watched(seed: int, steps: int, game: Game[Any, Any, Any] = GAME) -> tuple[Ta
 
     table = story(seed, steps, after)
     return table, watches[0].hands
-
-
-@pytest.fixture(autouse=True)
-def _decks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same deck is shuffled for every look: here it is kept, as a process that deals keeps it."""
-    monkeypatch.setattr(fairness, "shuffle", lru_cache(maxsize=64)(fairness.shuffle))
 
 
 @pytest.mark.slow

@@ -272,6 +272,8 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: House) -> None:
     first_card = next(event for event in log if isinstance(event, events.CardDealt))
     other = next(card for card in DECK if card is not first_card.card)
     swapped = [replace(event, card=other) if event is first_card else event for event in log]
+    third = [event.card for event in log if isinstance(event, events.CardDealt)][2]  # of the same hand
+    twice = [replace(event, card=third) if event is first_card else event for event in log]
     unproved = [replace(event, opening=None) if event is first_card else event for event in log]
     salted = replace(first_card.opening, salt="00" * 16)
     resalted = [replace(event, opening=salted) if event is first_card else event for event in log]
@@ -283,6 +285,7 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: House) -> None:
         forged(log, events.RoundOpened, seed=replace(opening.seed, hash="00" * 32)),
         forged(log, events.RoundResulted, showdown=replace(result.showdown, winner=winner)),
         swapped,
+        twice,
         unproved,
         resalted,
     ):

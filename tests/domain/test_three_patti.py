@@ -1,7 +1,6 @@
 """3 Patti: limits, who deals, what a process needs the deck for, what is stored, and what can be proved."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,15 +15,9 @@ from domain.game import LATE, SECOND, ResumeLog, Role, TimeOut, Viewer, fold, no
 from domain.games.three_patti import commands, deck, events, rules, state
 from domain.games.three_patti.evolve import evolve
 from services.written_rounds import OPERATOR
-from tests.domain.patti_table import GAME, SMALL, Table
+from tests.domain.patti_table import GAME, SAMPLES, SMALL, Table
 
 ANYBODY = Viewer("nobody", Role.PLAYER)
-GOLDEN = Path(__file__).parents[1] / "golden" / GAME.name
-SAMPLES = [
-    msgspec.json.decode(line, type=GAME.events)
-    for file in GOLDEN.glob("*.json")
-    for line in file.read_text().splitlines()
-]
 
 
 # --- Limits that are not given ------------------------------------------------------------------------------------
@@ -294,6 +287,8 @@ def test_whatever_is_altered_afterwards_some_check_fails(played: Table) -> None:
         forged(story, events.RoundOpened, root="00" * 32),
         forged(story, events.RoundOpened, dealt=(opened.dealt[0],) * 3),
         forged(story, events.HandsShown, hands=(replace(one, cards=(other, *one.cards[1:])), two)),
+        forged(story, events.HandsShown, hands=(replace(one, cards=one.cards[:1] * 3), replace(two, cards=one.cards))),
+        forged(story, events.HandsShown, hands=(one, replace(two, cards=two.cards[:1] * 3))),
         forged(story, events.HandsShown, hands=(replace(one, openings=(salted, *one.openings[1:])), two)),
         forged(story, events.HandsShown, hands=(replace(one, seat=two.seat), replace(two, seat=one.seat))),
         forged(story, events.RoundSettled, pot=end.pot + 1),

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,15 +12,7 @@ from domain.game import LATE, Brought, PaidIn, PaidOut, Role, TimeOut, fold
 from domain.games.three_patti import commands, events
 from domain.games.three_patti.state import Answering, Between, Closed, Ending, Paused, Turn
 from services.written_rounds import OPERATOR
-from tests.domain.patti_table import ANYTHING, CASH, GAME, NAMES, Table, story, whose_turn
-
-GOLDEN = Path(__file__).parents[1] / "golden" / "three_patti"
-SAMPLES = [
-    msgspec.json.decode(line, type=GAME.events)
-    for file in sorted(GOLDEN.glob("*.json"))
-    for line in file.read_text().splitlines()
-]
-"""Events of each type and shape, for evolve to bear in any state."""
+from tests.domain.patti_table import ANYTHING, CASH, GAME, NAMES, SAMPLES, Table, story, whose_turn
 
 STORIES = 40
 

@@ -47,7 +47,7 @@ def test_what_is_not_set_has_a_default_or_is_named() -> None:
         ("CROUPIER_REDIS", "streams:6379", "is not a Redis URL; give redis://"),
         ("CROUPIER_SECRET", in_base64(b"short"), "holds 5 bytes, at least 32 are needed; give"),
         ("CROUPIER_SECRET", "not base64!", "is not base64; give"),
-        ("CROUPIER_VAULT_KEYS", in_base64(b"k" * 32), "has an entry without an id; give game/id:base64"),
+        ("CROUPIER_VAULT_KEYS", in_base64(b"k" * 32), "has an entry without an id; give id:base64"),
         ("CROUPIER_VAULT_KEYS", "a:" + in_base64(b"k" * 16), "key 'a' holds 16 bytes instead of 32"),
         ("CROUPIER_VAULT_KEYS", ",".join(["a:" + in_base64(b"k" * 32)] * 2), "uses the id 'a' twice"),
         ("CROUPIER_PORT", "http", "is not a port number; give"),

@@ -11,6 +11,7 @@ from infra import eventlog, postgres
 from infra.vault import Vault
 from services.executor import Executor
 from services.operators import open_operator
+from services.reconcile import reconcile
 
 
 @pytest.fixture
@@ -47,3 +48,11 @@ async def funded(executor: Executor, player: str, amount: int = 1_000) -> None:
 async def balance(pool: postgres.Pool, player: str) -> int:
     row = await pool.fetchrow(eventlog.SQL["stream"], "acme", f"wallet:{player}")
     return row["balance"]
+
+
+async def reconciled(pool: postgres.Pool) -> int:
+    """The position of the log's end, once its chain was walked and every stored state found to be what it folds to."""
+    said: list[str] = []
+    found = await reconcile(pool, "acme", said.append)
+    assert said == []
+    return found.position

@@ -37,9 +37,8 @@ class PattiTable(SeatsOverHttp):
         view = await self.view(viewer)
         return next((seat for seat in view["seats"] if seat["player"] == self.full(player)), None)
 
-    async def round(self) -> int:
+    async def circuit(self) -> None:
         """Everybody bets the least once; whose turn it then is, is the first again."""
         for _ in range(len([seat for seat in (await self.view())["seats"] if seat["status"] in ("blind", "seen")])):
             player = await self.turn()
             await self.does(player, "Bet", amount=(await self.allowed(player))["Bet"]["min"])
-        return 0

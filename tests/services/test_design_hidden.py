@@ -115,10 +115,16 @@ async def test_nothing_anywhere_shows_a_seed_or_a_card_before_its_time(casino, d
     assert b"the-bet" in found["logs"]
 
 
-async def test_a_process_of_the_api_holds_no_key_though_its_environment_has_one(database, redis_url):
-    settings = Settings(postgres=database, redis=redis_url, secret=bytes(32), vault_keys={"k1": bytes(32)})
+async def test_a_process_of_the_api_holds_only_keys_of_games_with_hidden_cards(database, redis_url):
+    """Whatever keys its environment has."""
+    keys = {"k1": bytes(32), "three_patti/k1": bytes(range(32)), "teen_patti_2020/k1": bytes(range(32, 64))}
+    settings = Settings(postgres=database, redis=redis_url, secret=bytes(32), vault_keys=keys)
     async with wiring.opened(settings, "worker") as services:
         sealed = services.vault.seal("lotus", "teen_patti_2020", "t.1")
+        patti = services.vault.seal("lotus", "three_patti", "p.1")
+    old = Vault({"k1": bytes(32)}).seal("lotus", "teen_patti_2020", "t.1")
     async with wiring.opened(settings, "api") as services:
-        with pytest.raises(VaultClosed):
-            services.vault.open("lotus", "t.1", sealed)
+        for each in (sealed, old):
+            with pytest.raises(VaultClosed):
+                services.vault.open("lotus", "t.1", each)
+        assert len(services.vault.open("lotus", "p.1", patti)) == 32

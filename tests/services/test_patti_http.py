@@ -4,12 +4,15 @@ import asyncio
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from domain import fairness
 from domain.cards import Card
 from domain.fairness import Opening
 from domain.game import Role
-from tests.services.conftest import assert_problem
+from services import wiring
+from services.api.app import create_app
+from tests.services.conftest import Casino, assert_problem, serving
 from tests.services.patti_http import BUY_IN, PattiTable
 from tests.services.seats_http import CASH
 
@@ -19,11 +22,17 @@ def casino(house_of_module):
     return house_of_module
 
 
+@pytest.fixture(scope="module")
+async def waiting(house_of_module):
+    """A table where whoever acts first never does what is allowed."""
+    return await PattiTable(house_of_module, "waiting").open("a", "b", "c")
+
+
 async def test_a_hand_from_the_buy_in_to_the_cash_out(casino):
     """Blind and seen bets, a show, and exactly the chips that were brought leave the table or are rake."""
     patti = await PattiTable(casino, "whole").open("a", "b", "c")
     root = (await patti.view())["root"]
-    await patti.round()
+    await patti.circuit()
     first = await patti.turn()
     mine = await patti.does(first, "SeeCards")
     assert len((await patti.seat(first, first))["cards"]) == 3
@@ -86,7 +95,7 @@ async def test_a_sideshow_shows_two_hands_to_two_players_and_to_nobody_else(casi
     patti = await PattiTable(casino, "side").open("a", "b", "c", "d")
     for player in "abcd":
         await patti.does(player, "SeeCards")
-    await patti.round()
+    await patti.circuit()
     asker = await patti.turn()
     asked = await patti.does(asker, "SideShow")
     target = await patti.turn()
@@ -142,17 +151,11 @@ async def test_whoever_is_not_on_turn_or_not_in_the_hand_is_refused_and_nothing_
         (None, 400, "WrongType"),
     ],
 )
-async def test_an_amount_that_is_no_bet_is_refused_and_nothing_changes(casino, amount, status, code):
-    patti = AMOUNTS.get(id(casino))
-    if patti is None:
-        patti = AMOUNTS[id(casino)] = await PattiTable(casino, "amounts").open("a", "b", "c")
+async def test_an_amount_that_is_no_bet_is_refused_and_nothing_changes(casino, waiting, amount, status, code):
     before = await tables(casino)
-    answer = await patti.send(await patti.turn(), "Bet", amount=amount)
+    answer = await waiting.send(await waiting.turn(), "Bet", amount=amount)
     assert_problem(answer, status, code)
     assert await tables(casino) == before
-
-
-AMOUNTS: dict[int, PattiTable] = {}
 
 
 async def test_what_was_done_once_is_not_done_twice(casino):
@@ -181,9 +184,9 @@ async def test_a_sideshow_is_asked_only_of_one_who_has_seen_and_answered_once(ca
     on = await patti.turn()
     await patti.does(on, "SeeCards")
     assert_problem(await patti.send(on, "SideShow"), 409, "FirstCircuit")
-    await patti.round()
+    await patti.circuit()
     assert_problem(await patti.send(on, "SideShow"), 409, "TargetIsBlind")
-    await patti.round()
+    await patti.circuit()
     others = [each for each in "abc" if each != on]
     for other in others:
         await patti.does(other, "SeeCards")
@@ -193,7 +196,7 @@ async def test_a_sideshow_is_asked_only_of_one_who_has_seen_and_answered_once(ca
     assert_problem(await patti.send(third, "AnswerSideShow", accept=True), 409, "AnswerIsAwaited")
     assert_problem(await patti.send(on, "Bet", amount=100), 409, "AnswerIsAwaited")
     await patti.does(target, "AnswerSideShow", accept=False)
-    assert (await patti.send(target, "AnswerSideShow", accept=True)).status_code == 409
+    assert_problem(await patti.send(target, "AnswerSideShow", accept=True), 409, "NoAnswerAwaited")
 
 
 async def test_a_buy_in_outside_the_range_is_refused(casino):
@@ -235,6 +238,20 @@ async def test_seats_are_given_once_whoever_asks_at_the_same_time(casino):
     assert [answer.status_code for answer in leaving].count(200) == 4
     await casino.project()
     assert {(await casino.get(f"/v1/players/{patti.full(name)}/balance"))["balance"] for name in names} == {CASH}
+
+
+async def test_one_who_is_blocked_at_the_table_is_dealt_no_more_hands_and_leaves_with_the_chips(casino):
+    patti = await PattiTable(casino, "blocked").open("a", "b", "c", "d")
+    await casino.done("/v1/players/blocked-a/block", {"reason": "asked for it"})
+    await patti.circuit()
+    for _ in range(3):
+        await patti.does(await patti.turn(), "Fold")
+    await patti.dealt()
+    assert {seat["player"]: seat["status"] for seat in (await patti.view())["seats"]}["blocked-a"] == "out"
+    stack = (await patti.seat("a"))["stack"]
+    left = await patti.does("a", "LeaveTable")
+    assert left["balance"]["cash"] == CASH - BUY_IN + stack
+    assert_problem(await patti.send("a", "SitDown", amount=stack), 409, "PlayerBlocked")
 
 
 # --- What is sealed -----------------------------------------------------------------------------------------------
@@ -315,3 +332,19 @@ async def test_what_is_not_sealed_is_not_opened(casino):
     assert_problem(await casino.send("/v1/openings", {"position": 1, "why": ""}, auditor), 400, "InvalidValue")
     assert_problem(await casino.send("/v1/openings", {"position": 1}, auditor), 400, "MissingField")
     assert await casino.position() == position
+
+
+async def test_a_process_without_the_games_key_says_so_and_takes_nothing_in(casino, tmp_path):
+    patti = await PattiTable(casino, "keyless").open("a", "b", "c")
+    on, before = await patti.turn(), await tables(casino)
+    settings = replace(casino.services.settings, vault_keys={})
+    async with wiring.opened(settings, "api") as services, serving(create_app(services), tmp_path) as (http, app):
+        keyless = Casino(services, http, casino.worker, app)
+        bet = {"type": "Bet", "amount": 100}
+        refused = await keyless.send("/v1/tables/keyless/commands", bet, patti.tokens[on], "one-bet")
+        assert_problem(refused, 503, "NoVaultKey")
+        assert refused.json()["retryable"]
+        assert (await keyless.get("/v1/tables/keyless", patti.tokens[on]))["view"] == await patti.view(on)
+    assert await tables(casino) == before
+    taken = await patti.send(on, "Bet", "one-bet", amount=100)
+    assert (taken.status_code, "idempotent-replayed" in taken.headers) == (200, False)

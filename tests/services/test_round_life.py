@@ -18,6 +18,7 @@ from services.batch import Accepted, Refused
 from services.executor import Executor
 from services.operators import open_operator
 from services.timers import Timers
+from tests.services.acme import reconciled
 
 GAME = GAMES["teen_patti_2020"]
 QUICK = {"currency": "EUR", "betting_seconds": 1, "card_interval_ms": 0, "pause_seconds": 0}
@@ -119,7 +120,7 @@ async def test_an_rng_table_deals_and_settles_round_after_round_by_itself(house,
     assert await house.cash("ann") + await house.cash("bob") == 20_000 - 3_200 + settled.returned
     second = await house.round_is_on()
     assert second == "t.2"
-    await eventlog.verify(house.pool, "acme")
+    await reconciled(house.pool)
 
 
 async def test_a_bet_after_the_close_is_refused_though_no_clock_has_come(house, clock):

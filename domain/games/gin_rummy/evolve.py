@@ -34,6 +34,7 @@ from domain.games.gin_rummy.state import (
     State,
     Table,
     Turn,
+    shown_to,
 )
 
 
@@ -309,10 +310,10 @@ def _at_end(state: InRound, event: events.OfEnd) -> Opened:
         case events.RoundCancelled():
             return Ending(table, on)
         case events.RoundSettled():
-            last = Last(on, on.open_to_adviser(table.config), event.why, event.results, spreads)
+            last = Last(on, shown_to(table, on), event.why, event.results, spreads)
             table = _counted(table, event.results, event.roles, hands=1)
         case events.RoundRefunded():
-            last = Last(on, on.open_to_adviser(table.config), None, event.results)
+            last = Last(on, shown_to(table, on), None, event.results)
             table = _counted(table, event.results, event.roles, hands=0)
         case never:
             assert_never(never)

@@ -134,16 +134,13 @@ class Round(Struct, frozen=True, omit_defaults=True):
         captain, box = (change(each) if each.player == player else each for each in self.players)
         return replace(self, players=(captain, box))
 
-    def open_to_adviser(self, config: Config) -> bool:
-        """Whether the one who sits out sees the captain's hand."""
-        return config.adviser_sees is AdviserSees.ALWAYS or (self.asked and config.adviser_sees is AdviserSees.ON_ASK)
-
 
 class Last(Struct, frozen=True, omit_defaults=True):
     """How the hand before ended, for as long as nothing new is dealt. `ended_by` is none if it was cancelled."""
 
     round: Round
-    open_to_adviser: bool
+    shown_to: str | None
+    """The adviser to whom the captain's hand was open."""
     ended_by: EndedBy | None
     results: tuple[PlayerResult, ...]
     spreads: tuple[Spread, ...] = ()
@@ -272,6 +269,19 @@ InRound = Acting | Ending
 Opened = Between | RolesDrawn | InRound | Paused | Closed
 State = NotOpened | Opened
 INITIAL = NotOpened()
+
+
+def adviser(table: Table, on: Round) -> str | None:
+    """Who advises the captain in this hand: whoever sits out, and is still in the match."""
+    out = table.contender(on.roles.sitting_out) if on.roles.sitting_out else None
+    return None if out is None or out.forfeited else out.player
+
+
+def shown_to(table: Table, on: Round) -> str | None:
+    """The adviser, if the captain's hand is open to him (G7)."""
+    sees = table.config.adviser_sees
+    is_open = sees is AdviserSees.ALWAYS or (on.asked and sees is AdviserSees.ON_ASK)
+    return adviser(table, on) if is_open else None
 
 
 def round_on(state: State) -> Round | None:

@@ -11,7 +11,7 @@ from domain.games.gin_rummy import melds
 from domain.games.gin_rummy.events import Cards, LaidOff, Spread
 from domain.games.gin_rummy.melds import Arrangement, Fault, Faulty
 from domain.games.gin_rummy.rules import ADVICE_MAX, AdviserSees, Rule, Source
-from domain.games.gin_rummy.state import Acting, Choice, Discarding, Drawing, LayingOff
+from domain.games.gin_rummy.state import Acting, Choice, Discarding, Drawing, LayingOff, adviser
 
 # --- Drawing and discarding -------------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ def knock(state: Discarding, hand: Collection[Card], card: Card, declared: melds
     best = melds.best(rest)
     chosen = best if declared is None else _declared(rest, declared)
     if chosen.points > state.round.limit:
-        raise Rejected(Rule.OverKnockLimit, deadwood=chosen.points, limit=state.round.limit)
+        raise Rejected(Rule.OverKnockLimit, limit=state.round.limit)  # a refusal is on record, and tells of no hand
     return Spread(state.player, chosen.melds, chosen.deadwood, chosen.points), best.points
 
 
@@ -114,9 +114,9 @@ def ask_advice(state: Acting, player: str) -> None:
 
 
 def send_advice(state: Acting, player: str) -> None:
-    adviser = _advised(state)
-    if player != adviser:
-        raise Rejected(Rule.NotTheAdviser, adviser=adviser)
+    advises = _advised(state)
+    if player != advises:
+        raise Rejected(Rule.NotTheAdviser, adviser=advises)
     if not _asked(state):
         raise Rejected(Rule.NotAsked)
     if len(state.round.advice) >= ADVICE_MAX:
@@ -125,13 +125,12 @@ def send_advice(state: Acting, player: str) -> None:
 
 def _advised(state: Acting) -> str:
     """Who advises the captain now."""
-    adviser = state.round.roles.sitting_out
-    gone = state.table.contender(adviser) if adviser else None
-    if adviser is None or gone is None or gone.forfeited:
+    advises = adviser(state.table, state.round)
+    if advises is None:
         raise Rejected(Rule.NobodyAdvises)
     if isinstance(state, LayingOff):
         raise Rejected(Rule.AdviceIsOver)
-    return adviser
+    return advises
 
 
 def _asked(state: Acting) -> bool:

@@ -32,6 +32,7 @@ from domain.games.gin_rummy.state import (
     State,
     phase,
     round_on,
+    shown_to,
 )
 from domain.money import Amount, Payout
 
@@ -241,15 +242,16 @@ def _own(state: Opened, on: Round, player: str) -> Iterator[str]:
     """The player's own hand; and to the adviser the captain's, once it was opened to him (G7)."""
     if on.of(player) is not None:
         yield player
-    elif player == on.roles.sitting_out and _open_to_adviser(state, on):
+    elif player == _adviser(state, on):
         yield on.roles.captain
 
 
-def _open_to_adviser(state: Opened, on: Round) -> bool:
+def _adviser(state: Opened, on: Round) -> str | None:
+    """To whom the captain's hand is open, or was in the last hand."""
     between = state.was if isinstance(state, Paused) else state
     if isinstance(between, Between):
-        return between.last is not None and between.last.open_to_adviser
-    return on.open_to_adviser(state.table.config)
+        return between.last.shown_to if between.last else None
+    return shown_to(state.table, on)
 
 
 def _shown_hands(state: Opened) -> dict[str, Cards]:

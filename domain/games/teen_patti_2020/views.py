@@ -229,5 +229,7 @@ def _outcome(story: tuple[events.Event, ...], cards: tuple[events.CardDealt, ...
     resulted = next((event for event in story if isinstance(event, events.RoundResulted)), None)
     if resulted is None:
         return ()
-    follows = len(cards) == len(SLOTS) and showdown(tuple(each.card for each in cards)) == resulted.showdown
+    dealt = tuple(each.card for each in cards)
+    whole = len(dealt) == len(set(dealt)) == len(SLOTS)  # a card that came twice was forged, and makes no hand
+    follows = whole and showdown(dealt) == resulted.showdown
     return (Check("the result follows from the cards", follows),)

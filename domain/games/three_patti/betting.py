@@ -55,14 +55,12 @@ def show(table: Table, on: Round, me: InHand) -> tuple[Payment, ...]:
         raise Rejected(Rule.OpponentIsBlind, seat=other.seat)  # P19
     asked = price(me, on.stake)
     _covered(asked, table.stack(me.seat))
-    return Payment(me.seat, asked), Payment(other.seat, forced(table, on, other))
+    return Payment(me.seat, asked), Payment(other.seat, forced(table.config, on, other, table.stack(other.seat)))
 
 
-def forced(table: Table, on: Round, asked: InHand) -> Amount:
+def forced(config: Config, on: Round, asked: InHand, stack: Amount) -> Amount:
     """What the player who is asked for a show pays: all that is left, if that is less (D9)."""
-    if table.config.show_paid_by is ShowPaidBy.REQUESTER:
-        return 0
-    return min(price(asked, on.stake), table.stack(asked.seat))
+    return 0 if config.show_paid_by is ShowPaidBy.REQUESTER else min(price(asked, on.stake), stack)
 
 
 def short_show(table: Table, on: Round, me: InHand) -> Payment:

@@ -226,6 +226,8 @@ def _between_hands(state: Between, context: Context) -> Decision:
         return NOTHING
     if table.next_seed is None:
         return Decision((seating.timed(state, deck.published(table, context), context),))
+    if blocked := seating.blocked(state, context):
+        return Decision(blocked)
     return Decision((deck.opened(table, context),))
 
 

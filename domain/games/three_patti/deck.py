@@ -5,7 +5,7 @@ Only a process that holds the vault key can do these. Decks are kept, a bounded 
 
 from domain import fairness
 from domain.cards import Card
-from domain.game import Context, Open, SealedSeed
+from domain.game import Context, Open
 from domain.games.three_patti import events
 from domain.games.three_patti.events import Dealer, Dealt, Hand, ShownHand
 from domain.games.three_patti.rules import HAND, RETURN_WITHIN, RULES_VERSION
@@ -64,18 +64,12 @@ def _deals(table: Table, dealer: Dealer) -> int:
 
 
 def shuffled(on: Round, open_seed: Open) -> fairness.Deck:
-    return reshuffled(on.operator, on.id, on.client_seeds, on.seed, open_seed)
-
-
-def reshuffled(
-    operator: str, round_id: str, given: tuple[fairness.ClientSeed, ...], seed: SealedSeed, open_seed: Open
-) -> fairness.Deck:
     return fairness.shuffle(
-        open_seed(round_id, seed),
-        operator=operator,
-        table=round_id.rpartition(".")[0],
-        round=round_id,
-        client_seeds=given,
+        open_seed(on.id, on.seed),
+        operator=on.operator,
+        table=on.id.rpartition(".")[0],
+        round=on.id,
+        client_seeds=on.client_seeds,
     )
 
 

@@ -11,6 +11,7 @@ from domain import fairness
 from domain.fairness import ClientSeed
 from domain.games.three_patti import deck, events
 from domain.games.three_patti.events import Dealt, ShownHand
+from domain.games.three_patti.rules import HAND
 
 
 class Check(Struct, frozen=True):
@@ -68,7 +69,7 @@ def _pot(opened: events.RoundOpened, shown: events.HandsShown | None, settled: e
 
 
 def _best(hands: tuple[ShownHand, ...], asker: int | None) -> set[int]:
-    """Of equal hands the one that asked loses (P21)."""
-    worth = {each.seat: deck.worth(each.cards) for each in hands}
+    """Of equal hands the one that asked loses (P21). One that holds a card twice was forged, and is worth nothing."""
+    worth = {each.seat: deck.worth(each.cards) for each in hands if len(set(each.cards)) == HAND}
     best = {seat for seat, strength in worth.items() if strength == max(worth.values())}
     return best - {asker} if len(best) > 1 else best

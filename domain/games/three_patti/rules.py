@@ -127,6 +127,8 @@ class OutBecause(StrEnum):
     """By the platform: two time-outs in a row."""
     LOW_STACK = "low_stack"
     """By the platform: the stack does not pay the boot."""
+    BLOCKED = "blocked"
+    """By the platform: the operator has blocked the player, who is dealt no more hands."""
 
 
 class LeftBecause(StrEnum):

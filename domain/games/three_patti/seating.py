@@ -19,7 +19,7 @@ from domain.games.three_patti.rules import (
     OutBecause,
     Rule,
 )
-from domain.games.three_patti.state import Acting, Between, Opened, Table, round_on
+from domain.games.three_patti.state import Acting, Between, Opened, State, Table, round_on
 from domain.money import Amount, BuyIn, CashOut, Transfer
 
 Sat = Between | Acting
@@ -148,6 +148,19 @@ def _unfit(table: Table, seat: Seat) -> OutBecause | None:
     if seat.stack < table.config.boot:
         return OutBecause.LOW_STACK
     return OutBecause.TIMED_OUT if seat.time_outs >= TIME_OUTS_MAX else None
+
+
+def blocked(state: Between, context: Context) -> tuple[events.Event, ...]:
+    """Sits out whoever would be dealt in, and so pay a boot, though the operator has blocked him."""
+    out: list[events.Event] = []
+    after: State = state
+    for seat in state.table.ready:
+        if context.blocked(seat.player):
+            assert isinstance(after, Between), "no hand is on"
+            one = events.SatOut(seat.number, seat.player, OutBecause.BLOCKED, context.now, None)
+            out.append(timed(after, one, context))
+            after = evolve(after, out[-1])
+    return tuple(out)
 
 
 # --- Leaving ----------------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def view(state: State, viewer: Viewer, _bets: tuple[object, ...], open_seed: Ope
     acting = state if isinstance(state, Acting) else None
     return TableView(
         phase=phase(state),
-        seats=tuple(_seat(state, seat, known) for seat in table.seats),
+        seats=tuple(_seat(state, on, seat, known) for seat in table.seats),
         round=on.id if on else None,
         dealer=on.dealer.seat if on else None,
         pot=on.pot if on else None,
@@ -140,8 +140,7 @@ def _turn(state: Opened) -> int | None:
             return None
 
 
-def _seat(state: Opened, seat: Seat, known: dict[str, tuple[Card, ...]]) -> SeatView:
-    on = round_on(state)
+def _seat(state: Opened, on: Round | None, seat: Seat, known: dict[str, tuple[Card, ...]]) -> SeatView:
     me = on.of(seat.player) if on else None
     if on is None or me is None:
         status = "out" if seat.out_since is not None else "waiting"
@@ -155,15 +154,15 @@ def _seat(state: Opened, seat: Seat, known: dict[str, tuple[Card, ...]]) -> Seat
         cards=known.get(seat.player, ()),
         leaving=seat.leaving,
         time_bank=bool(state.table.config.time_bank and not me.banked and not me.folded),
-        show_costs=None if me.folded else _show_costs(state, on, me),
+        show_costs=None if me.folded else _show_costs(state, on, me, seat.stack),
     )
 
 
-def _show_costs(state: Opened, on: Round, me: InHand) -> Amount:
+def _show_costs(state: Opened, on: Round, me: InHand, stack: Amount) -> Amount:
     """As the one who asks, on one's own turn; else as the one who is asked."""
     if isinstance(state, Turn) and state.seat == me.seat:
         return betting.price(me, on.stake)
-    return betting.forced(state.table, on, me)
+    return betting.forced(state.table.config, on, me, stack)
 
 
 def _last(state: Opened, known: dict[str, tuple[Card, ...]]) -> LastView | None:

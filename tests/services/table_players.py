@@ -1,4 +1,4 @@
-"""Players of 3 Patti at real processes, who do at random what their view allows, and remember all they are told.
+"""Players at real processes, who do at random what their view allows, and remember all they are told.
 
 Everything told carries between which positions of the log it was true: what may stand in it depends on that.
 """
@@ -9,41 +9,32 @@ import json
 import random
 import secrets
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Any, NamedTuple
 
 import httpx
 
 from domain.game import Role, Viewer
-from domain.games.three_patti.rules import See, ShowPaidBy, SideShowWhen
 from ops.fault_house import House
 
 CASH = 1_000_000
-LIKED = {
-    "Bet": 8, "SeeCards": 6, "Show": 4, "SideShow": 15, "AnswerSideShow": 10, "ShortShow": 8, "Fold": 2, "SitDown": 8,
-    "SitIn": 8, "TopUp": 1, "GiveClientSeed": 1, "SitOut": 0.2, "LeaveTable": 0.3,
-}  # fmt: skip
 
 
-def config(chance: random.Random) -> dict[str, Any]:
-    return {
-        "currency": "EUR",
-        "boot": 100,
-        "chip": 10,
-        "seats": 5,
-        "buy_in_min": 1_000,
-        "buy_in_max": 4_000,
-        "max_stake": 800,
-        "pot_limit": chance.choice([0, 3_000, 8_000]),
-        "max_blind_turns": chance.choice([0, 2]),
-        "show_paid_by": chance.choice(list(ShowPaidBy)).value,
-        "sideshow_when": chance.choice(list(SideShowWhen)).value,
-        "see": chance.choice(list(See)).value,
-        "pause_seconds": 0,
-        "rake_bps": 250,
-        "rake_cap": 500,
-    }
+class Ways(NamedTuple):
+    """How a game is played by those who do what their view allows."""
+
+    game: str
+    players: int
+    config: Callable[[random.Random], dict[str, Any]]
+    liked: dict[str, float]
+    """How often each command is chosen, where it is allowed."""
+    command: Callable[[dict[str, Any], dict[str, Any], random.Random], dict[str, Any]]
+    """A command that an entry of `allowed` lists, by the view it stands in."""
+    wrong: tuple[str, ...]
+    """Commands that anybody sends at any time."""
+    void: str
+    """How a supervisor gives everybody the money of what is on back."""
 
 
 class Text(NamedTuple):
@@ -61,31 +52,43 @@ class Text(NamedTuple):
 class Eyes:
     """A caller who remembers what it was told."""
 
-    def __init__(self, urls: list[str], viewer: Viewer, bearer: str, http: httpx.AsyncClient) -> None:
+    def __init__(self, house: House, viewer: Viewer, bearer: str) -> None:
         self.viewer = viewer
         self.texts: list[Text] = []
-        self._urls = urls
+        self._house = house
+        self._urls = house.ground.urls
         self._bearer = {"authorization": f"Bearer {bearer}"}
-        self._http = http
+        self._http = house.http
 
     async def read(self, path: str, **about: Any) -> httpx.Response:
         answer = await self._insist("GET", f"v1/{path}", headers=self._bearer)
-        self._keep(f"GET {path}", answer, **about)
+        await self._keep(f"GET {path}", answer, **about)
         return answer
 
-    async def read_audit(self) -> None:
-        """Each entry may show what its event showed, and nothing else."""
-        answer = await self._insist("GET", "v1/audit?limit=1000", headers=self._bearer)
-        for each in answer.json().get("entries", ()):
+    async def read_records(self, table: str) -> None:
+        """Lists of what happened: each entry may show what its event or its round showed, and nothing else."""
+        for each in await self._listed("audit?limit=1000", "entries"):
             entry = each["entry"]
-            table, at = entry["subject"].partition("table:")[2], entry["position"]
-            where = f"audit of {at} to {self.viewer.actor}"
-            self.texts.append(Text(where, json.dumps(each), self.viewer, table, at, at))
+            self._keep_event("audit", each, entry["subject"], entry["position"])
+        for each in await self._listed("events?limit=1000", "events"):
+            self._keep_event("log", each, each["stream"], each["position"])
+        for each in await self._listed(f"rounds?table={table}&limit=1000", "rounds"):
+            where = f"list of rounds to {self.viewer.actor}"
+            self.texts.append(Text(where, json.dumps(each), self.viewer, round=each["round"]))
+
+    async def _listed(self, path: str, name: str) -> list[Any]:
+        """Nothing, if this caller may not read it."""
+        answer = await self._insist("GET", f"v1/{path}", headers=self._bearer)
+        return answer.json().get(name, [])
+
+    def _keep_event(self, where: str, told: Any, stream: str, at: int) -> None:
+        table = stream.partition("table:")[2]
+        self.texts.append(Text(f"{where} of {at} to {self.viewer.actor}", json.dumps(told), self.viewer, table, at, at))
 
     async def send(self, path: str, body: Any, **about: Any) -> httpx.Response:
         headers = self._bearer | {"idempotency-key": secrets.token_hex(8)}
         answer = await self._insist("POST", f"v1/{path}", json=body, headers=headers)
-        self._keep(f"POST {path} {body}", answer, **about)
+        await self._keep(f"POST {path} {body}", answer, **about)
         return answer
 
     async def _insist(self, method: str, path: str, **request: Any) -> httpx.Response:
@@ -100,9 +103,12 @@ class Eyes:
                 await asyncio.sleep(0.1)
         raise AssertionError
 
-    def _keep(self, what: str, answer: httpx.Response, **about: Any) -> None:
+    async def _keep(self, what: str, answer: httpx.Response, **about: Any) -> None:
+        """What is told of a table was true by the log's end now: who learns a card later was told too soon."""
         if answer.is_success and "position" in (told := answer.json()) and "table" in about:
             about["first"] = about["last"] = told["position"]
+        elif "first" in about:
+            about.setdefault("last", (await self._house.tip()).position)
         self.texts.append(Text(f"{what} to {self.viewer.actor}", answer.text, self.viewer, **about))
 
     async def watch(self, table: str) -> None:
@@ -131,7 +137,8 @@ class Eyes:
 class Company:
     """Some players at one table, and who looks on."""
 
-    def __init__(self, table: str, players: list[Eyes], watchers: list[Eyes], seed: int) -> None:
+    def __init__(self, ways: Ways, table: str, players: list[Eyes], watchers: list[Eyes], seed: int) -> None:
+        self.ways = ways
         self.table = table
         self.players = players
         self.watchers = watchers
@@ -149,61 +156,57 @@ class Company:
         """Whoever's turn it is does something; now and then somebody else does, allowed or not."""
         player = self.chance.choice(self.players)
         view = await self._view(player)
-        on_turn = [seat["player"] for seat in view.get("seats", ()) if seat["seat"] == view.get("turn")]
+        on_turn = _on_turn(view)
         if view.get("round"):
             self.hands.add(view["round"])
-        if on_turn and on_turn[0] != player.viewer.actor and self.chance.random() < 0.8:
-            [player] = [each for each in self.players if each.viewer.actor == on_turn[0]]
+        if on_turn and on_turn != player.viewer.actor and self.chance.random() < 0.8:
+            [player] = [each for each in self.players if each.viewer.actor == on_turn]
             view = await self._view(player)
         entries = [entry for entry in view.get("allowed", ()) if "since" not in entry]
-        if not entries or (not on_turn and not self.chance.choice([*entries, None])):
-            await asyncio.sleep(0.02)
+        weights = [0.02 if each.get("forfeits") else self.ways.liked[each["command"]] for each in entries]
+        [entry] = self.chance.choices([*entries, None], [*weights, 2])
+        if entry is None:
+            await asyncio.sleep(0.01)
             return
-        [entry] = self.chance.choices(entries, [LIKED[each["command"]] for each in entries])
-        await self._send(player, self._command(entry))
+        await self._send(player, self.ways.command(entry, view, self.chance))
         if self.chance.random() < 0.05:
-            kind = self.chance.choice(["Show", "SideShow", "SeeCards", "Fold", "ShortShow"])
-            await self._send(self.chance.choice(self.players), {"type": kind})
+            await self._send(self.chance.choice(self.players), {"type": self.chance.choice(self.ways.wrong)})
 
     async def _view(self, player: Eyes) -> Any:
-        answer = await player.read(f"tables/{self.table}", table=self.table, first=self._position, last=2**62)
+        answer = await player.read(f"tables/{self.table}", table=self.table, first=self._position)
         return answer.json()["view"]
 
     async def _send(self, player: Eyes, body: dict[str, Any]) -> None:
         path = f"tables/{self.table}/commands"
-        answer = await player.send(path, body, table=self.table, first=self._position, last=2**62)
+        answer = await player.send(path, body, table=self.table, first=self._position)
         if answer.is_success:
             self._position = answer.json()["position"]
             self.done[body["type"]] += 1
         else:
             self.done[answer.json()["code"]] += 1
 
-    def _command(self, entry: dict[str, Any]) -> dict[str, Any]:
-        body: dict[str, Any] = {"type": entry["command"]}
-        if "min" in entry:
-            steps = (entry["max"] - entry["min"]) // entry["step"]
-            body["amount"] = entry["min"] + entry["step"] * self.chance.choice([0, 0, self.chance.randint(0, steps)])
-        if entry["command"] == "AnswerSideShow":
-            body["accept"] = self.chance.random() < 0.7
-        if entry["command"] == "GiveClientSeed":
-            body["seed"] = "lucky"
-        return body
+
+def _on_turn(view: dict[str, Any]) -> str | None:
+    """Whose turn it is: views name the seat, or the player."""
+    turn = view.get("turn")
+    names = (seat["player"] for seat in view.get("seats", ()) if turn in (seat.get("seat"), seat["player"]))
+    return None if turn is None else next(names, None)
 
 
-async def gathered(house: House, number: int, **more: Any) -> Company:
-    """A table, five players with cash for it, and who looks on: one more, and staff."""
+async def gathered(house: House, ways: Ways, number: int, **more: Any) -> Company:
+    """A table, its players with cash for it, and who looks on: one more, and staff."""
     table = f"t{number}"
     before = len(house.players)
-    await house.open_players(6, cash=CASH)
+    await house.open_players(ways.players + 1, cash=CASH)
     bearers = house.bearers()
 
     def eyes(name: str, role: Role) -> Eyes:
-        return Eyes(house.ground.urls, Viewer(name, role), bearers[name], house.http)
+        return Eyes(house, Viewer(name, role), bearers[name])
 
     *players, onlooker = [eyes(name, Role.PLAYER) for name in house.players[before:]]
     roles = (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)
-    made = Company(table, players, [onlooker, *(eyes(role.value, role) for role in roles)], number)
-    about = {"table": table, "game": "three_patti", "config": config(made.chance) | more}
+    made = Company(ways, table, players, [onlooker, *(eyes(role.value, role) for role in roles)], number)
+    about = {"table": table, "game": ways.game, "config": ways.config(made.chance) | more}
     told = await house.staff(Role.OPERATOR, "tables", "OpenTable", about)
     assert told.accepted, told
     return made

@@ -1,5 +1,5 @@
-"""Hundreds of hands of 3 Patti at real processes, by players who do what they may and what they may not, every seat and
-every role looking on; then every channel and every store is searched for a card that its reader may not know."""
+"""Many hands of 3 Patti and Gin Rummy at real processes, by players who do what they may and what they may not, every
+seat and role looking on; then every channel and every store is searched for a card that its reader may not know."""
 
 import asyncio
 import json
@@ -14,12 +14,14 @@ import pytest
 from domain.game import Role, Viewer
 from ops.fault_ground import Ground, standing
 from ops.fault_house import House, clients, open_house
-from tests.services.patti_players import Company, Eyes, Text, gathered
-from tests.services.patti_search import NOBODY, Archive, stored
+from tests.domain import gin_knowledge
+from tests.services.card_search import NOBODY, Archive, stored
+from tests.services.gin_ways import GIN, WORD
+from tests.services.patti_ways import PATTI
+from tests.services.table_players import Company, Eyes, Text, gathered
 
-TABLES = 3
-HANDS = 25
-"""At each table."""
+TABLES = [(PATTI, 20, {}), (PATTI, 20, {}), (GIN, 4, {"layoff": "declared", "knock_limit": 60}), (GIN, 4, {})]
+"""How many hands each, and what is other than by chance."""
 
 
 class Scene:
@@ -47,7 +49,7 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scen
         environment.setitem(os.environ, "CROUPIER_LOG_LEVEL", "debug")
         async with standing(tmp_path_factory.mktemp("ground"), "api-1", "worker-1") as ground, clients() as http:
             house = await open_house(ground, "leaky", http)
-            scene = Scene(house, [await gathered(house, number) for number in range(TABLES)])
+            scene = Scene(house, [await gathered(house, ways, at, **more) for at, (ways, _, more) in enumerate(TABLES)])
             watching = [
                 asyncio.create_task(eyes.watch(company.table))
                 for company in scene.companies
@@ -55,7 +57,8 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scen
                 if eyes.viewer.role is not Role.AUDITOR
             ]
             try:
-                await asyncio.gather(*(company.play(HANDS) for company in scene.companies))
+                played = zip(scene.companies, TABLES, strict=True)
+                await asyncio.gather(*(company.play(hands) for company, (_, hands, _) in played))
                 await read_everything(scene)
                 scene.archive = Archive("leaky", await house.rows(), ground.services.vault)
                 yield scene
@@ -74,9 +77,10 @@ async def read_everything(scene: Scene) -> None:
     for company in scene.companies:
         for eyes in (*company.players, *company.watchers):
             await eyes.read(f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
-            for path in ("tables", "players", f"players/{eyes.viewer.actor}/statement"):
+            whose = eyes.viewer.actor if eyes.viewer.role is Role.PLAYER else company.players[0].viewer.actor
+            for path in ("tables", "players", f"players/{whose}/statement", f"players/{whose}/bets"):
                 await eyes.read(path)
-            await eyes.read_audit()
+            await eyes.read_records(company.table)
         some = sorted(company.hands)[::10]
         for round_id in some:
             for eyes in (*company.players[:2], *company.watchers):
@@ -88,16 +92,31 @@ async def test_no_channel_and_no_store_shows_a_card_that_its_reader_may_not_know
     assert scene.archive.found(await scene.texts()) == []
 
 
+async def test_advice_is_told_in_clear_to_its_two_readers_alone(scene):
+    """The request that sends it is the only other place."""
+    rounds = scene.archive.rounds.values()
+    pairs = [{known.captain, known.adviser} for known in rounds if isinstance(known, gin_knowledge.Knowledge)]
+    readers = set[str]()
+    for text in await scene.texts():
+        if WORD in text.content:
+            readers.add(text.viewer.actor)
+            assert any(text.viewer.actor in pair for pair in pairs), text
+            assert text.where.startswith(("frame", "GET tables/", "POST tables/", "GET rounds/")), text.where
+    assert readers
+
+
 async def test_there_was_much_to_see(scene):
     """Every kind of act was done and refused, and whoever may know a card was shown it."""
     done = sum((company.done for company in scene.companies), Counter[str]())
-    for kind in ("Bet", "SeeCards", "Fold", "Show", "SideShow", "AnswerSideShow", "SitDown", "NotYourTurn"):
-        assert done[kind] > 4, done
-    assert sum(len(company.hands) for company in scene.companies) >= TABLES * HANDS
+    of_patti = {"Bet", "SeeCards", "Fold", "Show", "SideShow", "AnswerSideShow", "SitDown", "NotYourTurn"}
+    of_gin = {"Decline", "Draw", "Discard", "Knock", "LayDown", "SendAdvice"}
+    assert not (of_patti | of_gin) - set(done)
     frames = [text for eyes in scene.eyes for text in eyes.texts if text.where.startswith("frame")]
+    read = Counter(text.where.partition(" ")[0] for eyes in scene.eyes for text in eyes.texts)
+    assert min(read[kind] for kind in ("audit", "log", "list", "GET", "POST")) > 100, read
     with_cards = {text.viewer.role for text in frames if '"cards":["' in text.content}
     assert {Role.PLAYER, Role.SUPERVISOR} <= with_cards
-    assert len(frames) > 20 * TABLES * HANDS
+    assert len(frames) > 5_000
 
 
 async def test_every_seat_sees_its_own_cards_once_it_has_looked_and_no_frame_is_missing_or_told_twice(scene):
@@ -219,6 +238,21 @@ async def test_a_hand_or_a_salt_told_to_one_who_may_not_know_it_is_found(scene, 
     for content in (f'{{"cards":"{hand}"}}', json.dumps(hand.split()), f"x={hand.replace(' ', ', ')};"):
         assert scene.archive.found([Text("planted", content, **last)]) == [f"planted names {sorted(hand.split())}"]
     assert scene.archive.found([Text("planted", f'"{salt}"', **last)]) == ["planted holds a seed or a salt"]
+
+
+async def test_his_own_hand_in_a_table_that_a_blind_player_read_is_found(scene):
+    """Also if he has looked since: what counts is what he might know when he was told."""
+    tried = 0
+    for company in scene.companies:
+        for eyes in company.players:
+            for text in [text for text in eyes.texts if text.where.startswith("GET tables/t") and text.last < 2**61]:
+                view = json.loads(text.content)["view"]
+                [mine] = [seat for seat in view.get("seats", ()) if seat["player"] == eyes.viewer.actor] or [None]
+                if mine and mine["status"] == "blind":
+                    hand = " ".join(scene.archive.rounds[view["round"]].hands[eyes.viewer.actor])
+                    assert scene.archive.found([text._replace(content=hand)]), text
+                    tried += 1
+    assert tried > 20
 
 
 def folded_hand(scene: Scene, table: str) -> str:

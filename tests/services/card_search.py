@@ -11,10 +11,14 @@ from infra import codec
 from infra.vault import Vault
 from ops.fault_ground import Ground
 from ops.fault_model import Row
-from tests.domain.patti_knowledge import CARD, Knowledge
+from services.projections.rounds import is_match
+from tests.domain import gin_knowledge, patti_knowledge
+from tests.domain.patti_knowledge import CARD
 from tests.services import leaks
-from tests.services.patti_players import Text
+from tests.services.table_players import Text
 
+KNOWLEDGE = {"three_patti": patti_knowledge.Knowledge, "gin_rummy": gin_knowledge.Knowledge}
+Knowledge = patti_knowledge.Knowledge | gin_knowledge.Knowledge
 NOBODY = Viewer("nobody", Role.OPERATOR)
 HEX = re.compile(r"[0-9a-f]{32,}")
 _ONE = r"[2-9TJQKA][shdc]"
@@ -31,10 +35,10 @@ class Archive:
         self.secrets = set[str]()
         now: dict[str, Knowledge] = {}
         for row in rows:
-            if row["type"].startswith("three_patti."):
+            if made := KNOWLEDGE.get(row["type"].partition(".")[0]):
                 table = row["stream"].partition(":")[2]
                 if table not in now:
-                    now[table] = Knowledge(operator, partial(vault.open, operator))
+                    now[table] = made(operator, partial(vault.open, operator))
                 now[table].learn(codec.decode_event(row["type"], row["schema"], row["data"]))
                 kept = now[table].kept()
                 self._at[table].append((row["position"], kept))
@@ -44,8 +48,10 @@ class Archive:
             self.secrets |= known.secrets | known.seeds
 
     def may_know(self, text: Text) -> set[str]:
+        if is_match(text.round):
+            return set()  # the draw for roles is told at the table only
         if text.round:
-            return self.rounds[text.round].in_history(text.viewer, over=False)
+            return self.rounds[text.round].of(text.viewer)
         if not text.table:
             return set()
         return set[str]().union(*(known.of(text.viewer) for known in self._between(text)))
@@ -75,7 +81,7 @@ async def stored(ground: Ground, rows: Iterable[Row]) -> list[Text]:
     texts: list[Text] = []
     tables: dict[int, str] = {}
     for row in rows:
-        table = row["stream"].partition(":")[2] if row["type"].startswith("three_patti.") else ""
+        table = row["stream"].partition(":")[2] if row["type"].partition(".")[0] in KNOWLEDGE else ""
         tables[row["position"]] = table
         texts.append(Text(f"event {row['position']}", row["data"], NOBODY, table, row["position"], row["position"]))
     for text in await leaks.in_postgres(ground, ()):
