@@ -1,6 +1,7 @@
 """Answers told as they would be, for the OpenAPI document: values made up field by field would not add up to a round.
 
-One round has bets of wallets (Teen Patti 20-20), the other chips at a table (3 Patti), and ann played in both.
+One round has bets of wallets (Teen Patti 20-20), one chips at a table (3 Patti), and ann played in both. The third
+is the only hand of a match (Gin Rummy), which has the money.
 """
 
 from typing import Any
@@ -32,6 +33,32 @@ _SHOW: dict[str, Any] = {
     ],
     "dealer": {"seat": 1, "player": "ann"},
 }
+_SCORED: dict[str, Any] = {
+    "match": "table-3.m2",
+    "why": "gin",
+    "winner": "dee",
+    "results": [
+        {
+            "player": "dee", "paid": 0, "won": 0, "points": 113, "total": 113,
+            "cards": ["As", "2s", "3s", "7h", "7d", "7c", "Tc", "Jc", "Qc", "Kc"],
+        },
+        {
+            "player": "eli", "paid": 0, "won": 0,
+            "cards": ["5d", "9s", "Th", "Td", "Js", "Jh", "Qd", "Qs", "Kh", "4c"],
+        },
+    ],
+    "roles": {"box": "dee", "captain": "eli"},
+}  # fmt: skip
+_WON: dict[str, Any] = {
+    "match": "table-3.m2",
+    "why": "target",
+    "prize": 10_000,
+    "rake": 500,
+    "results": [
+        {"player": "dee", "paid": 5_000, "won": 9_500, "total": 113},
+        {"player": "eli", "paid": 5_000, "won": 0},
+    ],
+}
 
 
 def _raw(value: object) -> msgspec.Raw:
@@ -51,6 +78,14 @@ _CHIPS = Round(
     "table-2.7", "table-2", "three_patti", 7, "settled", _LATER, None, _LATER + 60 * _SECOND, 3, 1_700, 1_615,
     _raw(_SHOW), 1_088, 1_099,
 )  # fmt: skip
+_GIN = Round(
+    "table-3.9", "table-3", "gin_rummy", 9, "settled", _LATER, None, _LATER + 70 * _SECOND, 0, 0, 0, _raw(_SCORED),
+    1_090, 1_101,
+)  # fmt: skip
+_MATCH = Round(
+    "table-3.m2", "table-3", "gin_rummy", 2, "settled", _LATER, None, _LATER + 70 * _SECOND, 2, 10_000, 9_500,
+    _raw(_WON), 1_089, 1_102,
+)  # fmt: skip
 _ANNS_BETS = Bettor(
     "table-1.42", "ann", "settled", 600, 975,
     (Payout("bet-0001", "player_a", 500, "0.95:1", 975), Payout("bet-0001", "tie", 100, "lost", 0)),
@@ -65,7 +100,7 @@ _MOVED = (
 )
 
 SAMPLES: dict[Any, Any] = {
-    RoundPage: RoundPage((_CHIPS, _BETS), None),
+    RoundPage: RoundPage((_GIN, _MATCH, _CHIPS, _BETS), None),
     RoundResult: RoundResult(_CHIPS, _HANDS, None),
     HistoryPage: HistoryPage((_HANDS[0], _ANNS_BETS), None),
     StatementPage: StatementPage(_MOVED, None),

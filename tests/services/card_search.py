@@ -11,6 +11,7 @@ from infra import codec
 from infra.vault import Vault
 from ops.fault_ground import Ground
 from ops.fault_model import Row
+from services.projections.rounds import is_match
 from tests.domain import gin_knowledge, patti_knowledge
 from tests.domain.patti_knowledge import CARD
 from tests.services import leaks
@@ -47,6 +48,8 @@ class Archive:
             self.secrets |= known.secrets | known.seeds
 
     def may_know(self, text: Text) -> set[str]:
+        if is_match(text.round):
+            return set()  # the draw for roles is told at the table only
         if text.round:
             return self.rounds[text.round].of(text.viewer)
         if not text.table:

@@ -7,8 +7,9 @@ import re
 import msgspec
 import pytest
 
+from domain.cards import Card
 from domain.game import Role
-from domain.games import GAMES
+from domain.games import GAMES, gin_rummy
 from services.api.openapi import document
 from services.api.players import HistoryPage, StatementPage
 from services.api.rounds import RoundPage, RoundResult
@@ -99,7 +100,19 @@ def test_a_sampled_round_is_the_sum_of_its_bettors():
     assert [(each["player"], each["paid"], each["won"]) for each in result["results"]] == [
         (each.player, each.staked, each.returned) for each in found.bettors
     ]
-    assert {each.game for each in SAMPLES[RoundPage].rounds} == GAMES.keys() & {"three_patti", "teen_patti_2020"}
+
+
+def test_a_sampled_page_has_every_game_and_a_match_whose_points_and_money_add_up():
+    page = SAMPLES[RoundPage].rounds
+    assert {each.game for each in page} == GAMES.keys()
+    assert [each.first for each in page] == sorted((each.first for each in page), reverse=True)
+    hand, match = page[:2]
+    scored, won = msgspec.json.decode(hand.result), msgspec.json.decode(match.result)
+    assert scored["match"] == won["match"] == match.round
+    left = gin_rummy.melds.deadwood(tuple(map(Card, scored["results"][1]["cards"])))
+    assert (gin_rummy.melds.deadwood(tuple(map(Card, scored["results"][0]["cards"]))), left) == (0, 113 - 25)
+    assert (match.staked, match.returned) == (won["prize"], won["prize"] - won["rake"])
+    assert [sum(each[what] for each in won["results"]) for what in ("paid", "won")] == [match.staked, match.returned]
 
 
 def test_a_sampled_history_and_statement_add_up():

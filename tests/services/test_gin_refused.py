@@ -16,6 +16,15 @@ def casino(house_of_module):
     return house_of_module
 
 
+@pytest.fixture(scope="module")
+async def waiting(house_of_module):
+    """A table where whoever is on turn never does what is allowed."""
+    gin = await GinTable(house_of_module, "waiting").open("a", "b", "c")
+    captain, *_ = await gin.dealt()
+    await gin.takes(captain)
+    return gin
+
+
 async def test_whoever_is_not_in_the_hand_or_not_on_turn_is_refused_and_nothing_changes(casino):
     gin = await GinTable(casino, "turns").open("a", "b", "c")
     await gin.arrive("outside")
@@ -78,18 +87,10 @@ async def test_whoever_is_not_in_the_hand_or_not_on_turn_is_refused_and_nothing_
         ("LayDown", {"melds": [[]]}, "InvalidValue"),
     ],
 )
-async def test_a_message_that_is_none_is_refused_at_the_door(casino, kind, fields, code):
-    gin = DOOR.get(id(casino))
-    if gin is None:
-        gin = DOOR[id(casino)] = await GinTable(casino, "door").open("a", "b", "c")
-        captain, *_ = await gin.dealt()
-        await gin.takes(captain)
+async def test_a_message_that_is_none_is_refused_at_the_door(casino, waiting, kind, fields, code):
     before, position = await unchanged(casino), await casino.position()
-    assert_problem(await gin.send(await gin.turn(), kind, **fields), 400, code)
+    assert_problem(await waiting.send(await waiting.turn(), kind, **fields), 400, code)
     assert (await unchanged(casino), await casino.position()) == (before, position)
-
-
-DOOR: dict[int, GinTable] = {}
 
 
 async def test_a_card_not_held_one_just_taken_and_a_second_draw_are_refused_and_nothing_changes(casino):
