@@ -28,7 +28,7 @@ SAMPLES = [
 ]
 """Events of each type and shape, for evolve to bear in any state."""
 
-STORIES = 30
+STORIES = 20
 
 
 def told(value: Any) -> str:

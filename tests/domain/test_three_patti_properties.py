@@ -14,7 +14,7 @@ from domain.games.three_patti.state import Answering, Between, Closed, Ending, P
 from services.written_rounds import OPERATOR
 from tests.domain.patti_table import ANYTHING, CASH, GAME, NAMES, SAMPLES, Table, story, whose_turn
 
-STORIES = 40
+STORIES = 25
 
 
 def told(value: Any) -> str:

@@ -57,7 +57,8 @@ def _command(entry: dict[str, Any], view: dict[str, Any], chance: random.Random)
 
 
 LIKED = {
-    "Decline": 5, "Draw": 20, "Discard": 20, "Knock": 30, "LayOff": 10, "LayDown": 10, "SitDown": 30, "AskAdvice": 2,
-    "SendAdvice": 2, "GiveClientSeed": 2, "LeaveTable": 0.1,
+    "Decline": 5, "Draw": 20, "Discard": 20, "Knock": 30, "LayOff": 10, "LayDown": 10, "SitDown": 30, "AskAdvice": 4,
+    "SendAdvice": 6, "GiveClientSeed": 2, "LeaveTable": 0.1,
 }  # fmt: skip
-GIN = Ways("gin_rummy", 3, _config, LIKED, _command, ("Decline", "LayDown", "AskAdvice"), "CancelMatch")
+MUST = frozenset(("Decline", "Draw", "Discard", "Knock", "SendAdvice"))
+GIN = Ways("gin_rummy", 3, _config, LIKED, _command, ("Decline", "LayDown", "AskAdvice"), MUST, "CancelMatch")

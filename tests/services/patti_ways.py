@@ -43,12 +43,6 @@ LIKED = {
     "Bet": 8, "SeeCards": 6, "Show": 4, "SideShow": 15, "AnswerSideShow": 10, "ShortShow": 8, "Fold": 2, "SitDown": 8,
     "SitIn": 8, "TopUp": 1, "GiveClientSeed": 1, "SitOut": 0.2, "LeaveTable": 0.3,
 }  # fmt: skip
-PATTI = Ways(
-    "three_patti",
-    5,
-    _config,
-    LIKED,
-    _command,
-    ("Show", "SideShow", "SeeCards", "Fold", "ShortShow"),
-    "CancelRound",
-)
+MUST = frozenset(("Bet", "SeeCards", "Fold", "Show", "SideShow", "AnswerSideShow", "SitDown", "NotYourTurn"))
+WRONG = ("Show", "SideShow", "SeeCards", "Fold", "ShortShow")
+PATTI = Ways("three_patti", 5, _config, LIKED, _command, WRONG, MUST, "CancelRound")

@@ -33,6 +33,8 @@ class Ways(NamedTuple):
     """A command that an entry of `allowed` lists, by the view it stands in."""
     wrong: tuple[str, ...]
     """Commands that anybody sends at any time."""
+    must: frozenset[str]
+    """What is to be done at each table, accepted or refused, for it to be worth looking at."""
     void: str
     """How a supervisor gives everybody the money of what is on back."""
 
@@ -149,7 +151,8 @@ class Company:
         self.chance = random.Random(seed)
 
     async def play(self, hands: int) -> None:
-        while len(self.hands) <= hands:
+        """So many hands, and some more if one of the game's acts was not done by then."""
+        while len(self.hands) <= hands or (self.ways.must - set(self.done) and len(self.hands) <= 4 * hands):
             await self._step()
 
     async def _step(self) -> None:

@@ -91,14 +91,17 @@ async def test_a_close_that_races_with_1000_bets_has_each_before_it_or_refused(h
 async def test_cancels_that_race_with_close_and_settlement_give_each_stake_back_once(house):
     """Each bet is taken back, or settled: never both, never neither."""
     await house.open_players(120)
-    round_id = await house.open_table(betting_seconds=4)
+    round_id = await house.open_table(betting_seconds=5)
     dice, closes_at = random.Random(3), (await house.state()).due / 1e6
     keys = {name: house.key() for name in house.players}
     bets = await asyncio.gather(*(house.bet(name, round_id, {"player_a": 100}, key) for name, key in keys.items()))
     placed = [name for name, bet in zip(keys, bets, strict=True) if bet.accepted]
 
+    early = set(placed[::6])  # surely before the close, however slow the machine
+
     async def cancel(name: str) -> bool:
-        await asyncio.sleep(max(0, closes_at - await house.clock() - 1.2) + dice.random() * 1.6)
+        if name not in early:
+            await asyncio.sleep(max(0, closes_at - await house.clock() - 1.2) + dice.random() * 1.6)
         told = await house.cancel_bet(name, keys[name])
         assert told.accepted or told.code in ("BettingIsClosed", "NoRoundOn", "AlreadyDecided"), told
         return told.accepted and told.position is not None

@@ -108,9 +108,7 @@ async def test_advice_is_told_in_clear_to_its_two_readers_alone(scene):
 async def test_there_was_much_to_see(scene):
     """Every kind of act was done and refused, and whoever may know a card was shown it."""
     done = sum((company.done for company in scene.companies), Counter[str]())
-    of_patti = {"Bet", "SeeCards", "Fold", "Show", "SideShow", "AnswerSideShow", "SitDown", "NotYourTurn"}
-    of_gin = {"Decline", "Draw", "Discard", "Knock", "LayDown", "SendAdvice"}
-    assert not (of_patti | of_gin) - set(done)
+    assert not (PATTI.must | GIN.must) - set(done)
     frames = [text for eyes in scene.eyes for text in eyes.texts if text.where.startswith("frame")]
     read = Counter(text.where.partition(" ")[0] for eyes in scene.eyes for text in eyes.texts)
     assert min(read[kind] for kind in ("audit", "log", "list", "GET", "POST")) > 100, read

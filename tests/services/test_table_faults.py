@@ -22,7 +22,7 @@ from tests.services.table_players import CASH, Company, Eyes, gathered
 
 __all__ = ["ground", "http"]
 
-TABLES = [(PATTI, 12), (PATTI, 12), (GIN, 2)]
+TABLES = [(PATTI, 8), (PATTI, 8), (GIN, 2)]
 """And how many hands each."""
 
 
