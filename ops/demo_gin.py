@@ -9,7 +9,7 @@ from typing import Any
 from domain.cards import DECK
 from ops import bots_gin, client_gin, demo_guests, demo_points, demo_proof
 from ops.bots_table import Move
-from ops.client import Client, new_key
+from ops.client import Client, RoundResult, new_key
 from ops.client_gin import View
 from ops.demo_guests import Follower, Guest, names
 from ops.demo_teller import Teller, first, money, unless_refused
@@ -219,7 +219,7 @@ class Gin:
 
     async def _prize(self) -> None:
         self.tell.scene("The match is won")
-        _, settled = await self.onlooker.event("MatchSettled")
+        at, settled = await self.onlooker.event("MatchSettled")
         totals = {each["player"]: each.get("total", 0) for each in settled["results"]}
         won = {each["player"]: each["won"] for each in settled["results"]}
         prize, rake = len(self.guests) * ENTRY, len(self.guests) * ENTRY * RAKE_BPS // 10_000
@@ -233,6 +233,10 @@ class Gin:
             self.tell.check(said, cash[guest.id] == CASH - ENTRY + won[guest.id])
         whole = sum(cash.values()) + rake == len(self.guests) * CASH
         self.tell.check(f"their wallets, and {money(rake)} of rake, are all that they came with", whole)
+        rows = await self.operator.get(f"/v1/rounds/{settled['match']}", RoundResult, after=at)
+        booked = {each.player: (each.staked, each.returned) for each in rows.bettors}
+        same = booked == {player: (ENTRY, each) for player, each in won.items()}
+        self.tell.check("the match's result says the same of each player's money", same)
         free = not (await self._look(self.guests[0])).seats
         self.tell.check("all seats are free again", free)
 
