@@ -246,6 +246,121 @@ async def test_his_own_hand_in_a_table_that_a_blind_player_read_is_found(scene):
             for text in [text for text in eyes.texts if text.where.startswith("GET tables/t") and text.last < 2**61]:
                 view = json.loads(text.content)["view"]
                 [mine] = [seat for seat in view.get("seats", ()) if seat["player"] == eyes.viewer.actor] or [None]
+                dealt = scene.archive.rounds[view["round"]].hands if "round" in view else {}
+                hand = dealt.get(eyes.viewer.actor, set())
+                if mine and mine["status"] == "blind" and view["phase"] in ("turn", "answering"):
+                    assert "cards" not in mine, text
+
+
+async def test_a_seat_that_comes_again_anywhere_is_told_the_very_same_frames(scene):
+    """What was told live and what is folded from the log, byte for byte."""
+    for company in scene.companies:
+        eyes = company.players[1]
+        live = [(text.first, text.content) for text in eyes.texts if text.where.startswith("frame")]
+        for begin in range(2, 120, 23):
+            after, expected = live[-begin][0], live[-begin + 1 :]
+            async with aclosing(eyes.frames(company.table, after)) as frames:
+                again = [await anext(frames) for _ in expected]
+            assert again == expected
+
+
+# --- Leaks, planted -----------------------------------------------------------------------------------------------
+
+Undo = Callable[[], Awaitable[None]]
+Plant = Callable[[Scene, str], Awaitable[Undo]]
+"""Puts what it is given somewhere, and gives what takes it away again."""
+
+
+async def in_a_log(scene: Scene, secret: str) -> Undo:
+    file = scene.ground.data / "worker-1.log"
+    before = file.stat().st_size
+    with file.open("a") as log:
+        log.write(f'{{"event":"dealt","cards":"{secret}"}}\n')
+
+    async def undo() -> None:
+        os.truncate(file, before)
+
+    return undo
+
+
+async def in_redis(scene: Scene, secret: str) -> Undo:
+    await scene.ground.services.redis.set("cache", secret)
+
+    async def undo() -> None:
+        await scene.ground.services.redis.delete("cache")
+
+    return undo
+
+
+def in_a_table(change: str, back: str) -> Plant:
+    async def plant(scene: Scene, secret: str) -> Undo:
+        async def run(statement: str) -> None:
+            owner = await asyncpg.connect(scene.ground.servers.postgres)
+            try:
+                await owner.execute("set session_replication_role = replica")  # the log refuses it else
+                await owner.execute(statement, secret)
+            finally:
+                await owner.close()
+
+        await run(change)
+        return lambda: run(back)
+
+    return plant
+
+
+PLANTS: dict[str, Plant] = {
+    "worker-1.log": in_a_log,
+    "Redis under": in_redis,
+    "table commands": in_a_table(
+        "update commands set body = body || ' ' || $1 where key = (select min(key) from commands)",
+        "update commands set body = replace(body, ' ' || $1, '')",
+    ),
+    "table audit": in_a_table(
+        "update audit set subject = subject || ' ' || $1 where position = 3",
+        "update audit set subject = replace(subject, ' ' || $1, '') where position = 3",
+    ),
+    "event": in_a_table(
+        'update events set data = replace(data::text, \'"reason":"the end"\', \'"reason":"\' || $1 || \'"\')::json',
+        'update events set data = replace(data::text, \'"reason":"\' || $1 || \'"\', \'"reason":"the end"\')::json',
+    ),
+    "table streams": in_a_table(
+        "update streams set state = replace(state::text, '\"the end\"', '\"' || $1 || '\"')::json",
+        "update streams set state = replace(state::text, '\"' || $1 || '\"', '\"the end\"')::json",
+    ),
+}
+
+
+async def test_a_hand_planted_in_any_store_is_found(scene):
+    """The hand of one who folded, written as a log line or a state would write it."""
+    hand = folded_hand(scene, "t0")
+    undo = [await plant(scene, hand) for plant in PLANTS.values()]
+    try:
+        said = scene.archive.found(await stored(scene.ground, await scene.house.rows()))
+    finally:
+        for each in reversed(undo):
+            await each()
+    for place in PLANTS:
+        assert [each for each in said if each.startswith(place)], f"{place} was not found"
+    assert all(each.startswith(tuple(PLANTS)) for each in said), said
+
+
+@pytest.mark.parametrize("viewer", [Viewer("p9999", Role.PLAYER), Viewer("auditor", Role.AUDITOR), NOBODY])
+async def test_a_hand_or_a_salt_told_to_one_who_may_not_know_it_is_found(scene, viewer):
+    hand, salt = folded_hand(scene, "t0"), min(scene.archive.secrets)
+    last = {"viewer": viewer, "table": "t0", "first": 2**61, "last": 2**62}
+    for content in (f'{{"cards":"{hand}"}}', json.dumps(hand.split()), f"x={hand.replace(' ', ', ')};"):
+        assert scene.archive.found([Text("planted", content, **last)]) == [f"planted names {sorted(hand.split())}"]
+    assert scene.archive.found([Text("planted", f'"{salt}"', **last)]) == ["planted holds a seed or a salt"]
+
+
+async def test_his_own_hand_in_a_table_that_a_blind_player_read_is_found(scene):
+    """Also if he has looked since: what counts is what he might know when he was told."""
+    tried = 0
+    for company in scene.companies:
+        for eyes in company.players:
+            for text in [text for text in eyes.texts if text.where.startswith("GET tables/t") and text.last < 2**61]:
+                view = json.loads(text.content)["view"]
+                [mine] = [seat for seat in view.get("seats", ()) if seat["player"] == eyes.viewer.actor] or [None]
                 hand = (
                     scene.archive.rounds[view["round"]].hands[eyes.viewer.actor] if mine and "round" in view else set()
                 )
