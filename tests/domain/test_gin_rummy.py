@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from domain import fairness
 from domain.cards import DECK, parse
-from domain.game import ResumeLog, Role, Viewer, fold, no_open
+from domain.decider import WALLET
+from domain.game import SECOND, ResumeLog, Role, Viewer, fold, no_open
 from domain.games.gin_rummy import commands, events, melds, proof, rules, state
 from domain.games.gin_rummy.evolve import evolve
-from domain.games.gin_rummy.rules import Source
+from domain.games.gin_rummy.rules import LeftBecause, Source
+from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR
 from tests.domain.gin_table import CASH, GAME, SMALL, Table
 
@@ -184,7 +186,8 @@ def test_what_hides_nothing_is_shown_as_it_is() -> None:
     }  # fmt: skip
     for event in SAMPLES:
         shown = GAME.public(event, ANYBODY)
-        if isinstance(event, events.Discarded):
+        pile = isinstance(event, events.CardDrawn) and event.source is Source.PILE
+        if pile or isinstance(event, events.Discarded | events.Knocked):
             assert shown == replace(event, place=None)
         elif type(event) not in hidden:
             assert shown == event
@@ -335,3 +338,45 @@ def test_a_prize_that_is_altered_afterwards_is_found() -> None:
         forged(story, events.MatchSettled, prize=end.prize + 1),
     ):
         assert not all(holding(altered).values())
+
+
+# --- Who is there when a match would begin --------------------------------------------------------------------------
+
+
+def test_a_table_that_all_have_left_because_of_its_new_configuration_waits_for_players() -> None:
+    table = Table()
+    table.clock()
+    for name in table.names[:3]:
+        table.does(name, commands.SitDown(SMALL.entry))
+    table.send("ops", Role.OPERATOR, commands.ConfigureTable(replace(SMALL, players=2)))
+    assert not table.state.table.seats
+    assert GAME.deadline(table.state) is None
+    assert not table.clock()
+    assert table.money() == 4 * CASH
+
+
+def test_one_who_is_blocked_before_the_match_begins_has_the_entry_back_and_no_match_begins() -> None:
+    table = Table()
+    table.clock()
+    for name in table.names[:3]:
+        table.does(name, commands.SitDown(SMALL.entry))
+    table.send("ops", Role.OPERATOR, wallet.Block(), stream=WALLET + table.names[1])
+    left = [event for event in table.clock() if isinstance(event, events.SeatLeft)]
+    assert [(each.player, each.why) for each in left] == [(table.names[1], LeftBecause.BLOCKED)]
+    assert table.state.table.match is None
+    assert table.memory.wallet(table.names[1]).cash == CASH
+    table.does(table.names[3], commands.SitDown(SMALL.entry))
+    assert any(isinstance(event, events.MatchOpened) for event in table.clock())
+
+
+def test_a_pause_is_nobody_s_absence() -> None:
+    """All are away; after a pause that lasts longer than the table waits for them, they are waited for anew (D16)."""
+    table = Table(replace(SMALL, dead_minutes=1, pause_limit_seconds=3_600)).seated()
+    while table.state.table.match.dead_since is None:
+        table.clock()
+    table.send("sue", Role.SUPERVISOR, commands.Pause("the lights went out"))
+    table.now += 600 * SECOND
+    table.send("sue", Role.SUPERVISOR, commands.Resume())
+    assert table.state.table.match.dead_since is None
+    table.clock()
+    assert table.state.table.match is not None

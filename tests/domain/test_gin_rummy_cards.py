@@ -96,7 +96,8 @@ class Watch:
         gone = hand_of(self.state) is None  # a closed table shows no hand any more
         assert seen == may_know or gone, f"{viewer.actor} sees too little: {may_know - seen}: {view}"
         assert '"sealed-' not in shown + view, "a sealed seed or text is shown"
-        assert not isinstance(public, events.Discarded) or public.place is None, "a discard is shown with its place"
+        told_of_place = getattr(public, "place", None) is not None and getattr(public, "source", None) != "stock"
+        assert not told_of_place, f"where a card of the pile lay in the deck is shown: {public}"
         history = set[str]().union(*self.game.hands(self.state, viewer, self.table.memory.open).values())
         assert gone or history == knowledge.in_history(viewer)
         self.check_advice(viewer, view, told(event) + told(self.state) + shown)
@@ -230,15 +231,15 @@ def test_a_view_that_shows_what_nobody_sees_is_found(what: str) -> None:
     assert is_found(replace(GAME, view=view))
 
 
-@pytest.mark.parametrize("what", ["card", "sealed seed", "seed in clear", "salt", "place"])
+@pytest.mark.parametrize("what", ["card", "sealed seed", "seed in clear", "salt", "Discarded", "CardDrawn", "Knocked"])
 def test_an_event_that_tells_too_much_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = seeds_seen(monkeypatch)
 
     def public(event: Any, viewer: Viewer) -> Any:
         shown = GAME.public(event, viewer)
-        if what == "place" and isinstance(event, events.Discarded):
+        if what == type(event).__name__:  # with where the card lay in the deck
             return event
-        if what == "place" or not isinstance(event, events.RoundOpened):
+        if not isinstance(event, events.RoundOpened) or what in ("Discarded", "CardDrawn", "Knocked"):
             return shown
         seed = seeds[event.seed.hash]
         deck = deck_of(event.round, seed, event.client_seeds)

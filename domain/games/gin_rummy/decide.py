@@ -191,7 +191,7 @@ def _configure(state: Opened, command: commands.ConfigureTable, context: Context
     after = evolve(state, configured)
     assert isinstance(after, Between | Paused), "no match is on"
     first = seating.timed(state, configured, context)
-    return Decision((first, *(seating.timed(after, event, context) for event in left)), transfers)
+    return Decision((first, *seating.all_timed(after, left, context)), transfers)
 
 
 def _drain(state: Opened, context: Context) -> Decision:
@@ -235,6 +235,9 @@ def _between_hands(state: Between, context: Context) -> Decision:
         return NOTHING
     if table.next_seed is None:
         return Decision((seating.timed(state, deck.published(table, context), context),))
+    if table.match is None and (blocked := tuple(seat for seat in table.seats if context.blocked(seat.player))):
+        left, transfers = seating.freed(blocked, LeftBecause.BLOCKED, context)
+        return Decision(seating.all_timed(state, left, context), transfers)
     return Decision(deck.opened(table, context, context.now + table.config.turn))
 
 

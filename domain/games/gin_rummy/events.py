@@ -228,13 +228,13 @@ class UpcardDeclined(Struct, frozen=True, tag="gin_rummy.UpcardDeclined"):
 
 
 class CardDrawn(Struct, frozen=True, tag="gin_rummy.CardDrawn"):
-    """`place` is where in the deck the card lies. From the discard pile it is `card`; from the stock only the player
-    may know it. The turn and its clock go on."""
+    """`place` is where in the deck the card lies; of one from the discard pile it is told to nobody, as in `Discarded`.
+    From the pile it is `card`; from the stock only the player may know it. The turn and its clock go on."""
 
     round: str
     player: str
     source: Source
-    place: int
+    place: int | None
     card: Card | None
     why: Because
 
@@ -287,7 +287,7 @@ class Knocked(Struct, frozen=True, tag="gin_rummy.Knocked"):
 
     round: str
     card: Card
-    place: int
+    place: int | None
     spread: Spread
     declared: bool
     """By the knocker; else the platform chose the melds (D12)."""

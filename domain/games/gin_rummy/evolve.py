@@ -249,13 +249,14 @@ def _advised(state: Acting, event: events.OfAdvice) -> Acting:
 
 def _drawn(state: Acting, event: events.CardDrawn) -> Acting:
     """The turn goes on, and its clock with it."""
-    if not isinstance(state, Turn):
-        return state
+    if not isinstance(state, Turn) or event.place is None:
+        return state  # without its place it is an event as a viewer sees it, not as it is stored
+    place = event.place
     table = _table_after(state, event.player, event.why)
-    on = state.round.changed(event.player, lambda me: replace(me, cards=(*me.cards, event.place)))
+    on = state.round.changed(event.player, lambda me: replace(me, cards=(*me.cards, place)))
     more = replace(on, drawn=on.drawn + 1) if event.card is None else replace(on, taken=on.taken + 1, pile=on.pile[:-1])
     return Discarding(
-        table, more, event.player, state.due, event.place, event.card, extended=state.extended, banking=state.banking
+        table, more, event.player, state.due, place, event.card, extended=state.extended, banking=state.banking
     )
 
 
@@ -343,11 +344,17 @@ def _at_pause(state: Opened, event: events.OfPause) -> Opened:
         case TableFaulted():
             return Paused(was, event.reason, state.left_ms if isinstance(state, Paused) else 0, None)
         case events.RoundResumed():
-            return _resumed(was, event.due)
+            return _counted_anew(_resumed(was, event.due))
         case events.DeadlineExtended():
-            return state if isinstance(state, Between) else replace(state, due=event.due, extended=True)
+            return state if isinstance(state, Between) else _counted_anew(replace(state, due=event.due, extended=True))
         case never:
             assert_never(never)
+
+
+def _counted_anew(state: Opened) -> Opened:
+    """A pause or our own downtime is nobody's absence (D16): that all are away is counted from the next missed turn."""
+    match = state.table.match
+    return state if match is None else _with(state, replace(state.table, match=replace(match, dead_since=None)))
 
 
 def _resumed(was: Between | Acting, due: Micros | None) -> Opened:

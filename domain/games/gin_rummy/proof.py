@@ -81,7 +81,7 @@ class _Hands:
         else:
             place = self.pile.pop() if self.pile else -1
             fits = place == event.place and event.card is self.faces.get(place)
-        self.held.setdefault(event.player, set()).add(event.place)
+        self.held.setdefault(event.player, set()).add(place)
         return fits
 
     def _discards(self, player: str, card: events.Card, place: int | None) -> bool:

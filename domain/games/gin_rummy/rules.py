@@ -129,6 +129,8 @@ class LeftBecause(StrEnum):
     """By the platform: the table is not the one any more that the entry was paid for."""
     CLOSED = "closed"
     """By the platform: the table closed."""
+    BLOCKED = "blocked"
+    """By the platform: the operator has blocked the player before the match began."""
 
 
 class EndedBy(StrEnum):

@@ -10,7 +10,7 @@ from domain.games.gin_rummy import commands, events
 from domain.games.gin_rummy.events import Seat
 from domain.games.gin_rummy.evolve import evolve
 from domain.games.gin_rummy.rules import LeftBecause, Rule
-from domain.games.gin_rummy.state import Acting, Between, Opened, Table
+from domain.games.gin_rummy.state import Acting, Between, NotOpened, Opened, Table
 from domain.money import Amount, BuyIn, CashOut, Transfer
 
 Sat = Between | Acting
@@ -77,6 +77,17 @@ def timed(state: Opened, event: Timed | events.OfSeat, context: Context) -> even
     keeps = isinstance(event, events.OfSeat | events.TableConfigured)
     was = state.due if keeps and isinstance(state, Between) else None
     return replace(event, due=next_due(after.table, was, context))
+
+
+def all_timed(state: Opened, left: tuple[events.SeatLeft, ...], context: Context) -> tuple[events.Event, ...]:
+    """One after the other: the last one tells when the table that all have left has work."""
+    told: list[events.Event] = []
+    for event in left:
+        told.append(timed(state, event, context))
+        after = evolve(state, told[-1])
+        assert not isinstance(after, NotOpened), "it has seats"
+        state = after
+    return tuple(told)
 
 
 def next_due(table: Table, was: Micros | None, context: Context) -> Micros | None:

@@ -15,7 +15,7 @@ from domain.games.gin_rummy import deck, ending, events
 from domain.games.gin_rummy.allowed import Allowed, allowed
 from domain.games.gin_rummy.events import Cards, LaidOff, PlayerResult, Seat, Spread
 from domain.games.gin_rummy.roles import Roles
-from domain.games.gin_rummy.rules import Config, EndedBy
+from domain.games.gin_rummy.rules import Config, EndedBy, Source
 from domain.games.gin_rummy.state import (
     Acting,
     Between,
@@ -320,14 +320,14 @@ def about(state: State) -> About | None:
 
 
 def public(event: events.Event, _viewer: Viewer) -> events.Event:
-    """Every event is for everybody, but of what is sealed only a seed's hash, and not where a discard lay in the deck:
-    that would tell when it came into the hand."""
+    """Every event is for everybody, but of what is sealed only a seed's hash, and not where a card of the discard
+    pile lay in the deck: that would tell when it came into the hand."""
     match event:
         case events.SeedPublished() | events.SeedDropped() | events.RoundOpened():
             return replace(event, seed=SealedSeed(event.seed.hash, "", ""))
         case events.AdviceGiven():
             return replace(event, advice=SealedText("", ""))
-        case events.Discarded():
+        case events.Discarded() | events.Knocked() | events.CardDrawn(source=Source.PILE):
             return replace(event, place=None)
         case _:
             return event
