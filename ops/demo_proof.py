@@ -84,7 +84,10 @@ def check_laid_out(events: Sequence[dict[str, Any]], root: str, check: Check) ->
     for event in events:
         match event["type"].partition(".")[2]:
             case "CardDrawn":
-                held[event["player"]].add(event["place"])
+                stocked = (
+                    event["source"] == "stock"
+                )  # of a card of the pile nobody is told where it lay, until it is proved
+                held[event["player"]].add(event["place"] if stocked else place_of.get(event["card"]))
                 stock += [event["place"]] if event["source"] == "stock" else []
             case "Discarded":
                 held[event["player"]].discard(place_of.get(event["card"]))
