@@ -37,6 +37,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from domain import merkle
 from domain.cards import DECK, Card
 
 SEED_BYTES = 32
@@ -145,21 +146,11 @@ def opening(deck: Deck, index: int) -> Opening:
 def verify_opening(root: str, opening: Opening) -> bool:
     """Whether a deck committed to by `root` has this card at this place; any opening may be asked about."""
     try:
-        salt, *path = map(_unhex, (opening.salt, *opening.path))
+        committed, salt, *path = map(_unhex, (root, opening.salt, *opening.path))
     except ValueError:
         return False
-    place, last = opening.index, len(DECK) - 1
-    if not 0 <= place <= last:
-        return False
-    node = _leaf(place, opening.card, salt)
-    while last > 0:
-        if place % 2 or place < last:
-            if not path:
-                return False
-            sibling = path.pop(0)
-            node = _node(sibling, node) if place % 2 else _node(node, sibling)
-        place, last = place // 2, last // 2
-    return not path and node.hex() == root
+    place, size = opening.index, len(DECK)
+    return 0 <= place < size and merkle.includes(committed, size, place, _leaf(place, opening.card, salt), path)
 
 
 def below(n: int, octets: Iterator[int]) -> tuple[int, int]:
@@ -203,18 +194,14 @@ def _octets(source: bytes) -> Iterator[int]:
 
 def _leaf(index: int, card: Card, salt: bytes) -> bytes:
     leaf = _field(b"croupier/card/1") + index.to_bytes(4, "big") + _field(card.encode()) + _field(salt)
-    return hashlib.sha256(b"\x00" + leaf).digest()
-
-
-def _node(left: bytes, right: bytes) -> bytes:
-    return hashlib.sha256(b"\x01" + left + right).digest()
+    return merkle.leaf_hash(leaf)
 
 
 def _tree(leaves: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], ...]:
     """Pairing neighbours and moving an odd last one up gives the same root as RFC 6962's split at a power of two."""
     levels = [leaves]
     while len(level := levels[-1]) > 1:
-        pairs = tuple(_node(level[at], level[at + 1]) for at in range(0, len(level) - 1, 2))
+        pairs = tuple(merkle.node_hash(level[at], level[at + 1]) for at in range(0, len(level) - 1, 2))
         levels.append(pairs + level[len(level) - len(level) % 2 :])
     return tuple(levels)
 

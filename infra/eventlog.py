@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 from msgspec import Struct
 
+from domain import merkle
 from domain.game import Micros
 from infra import codec
 from infra.postgres import Pool
@@ -67,16 +68,14 @@ def genesis(operator: str, epoch: int) -> bytes:
     return hashlib.sha256(_field("croupier-log-1") + _field(operator) + epoch.to_bytes(8, "big")).digest()
 
 
-def link(before: bytes, row: EventRow) -> bytes:
-    """SHA-256 of the hash before and of the event in canonical form.
+def canonical(row: EventRow) -> bytes:
+    """What an event's place and content are, as bytes that can be read in one way only; its hash is no part of it.
 
-    The form: one version byte (1); the hash before (32 bytes); then position, version, schema and `at` as 8 bytes
-    big-endian each; then stream, type, round, command, actor, role and data, each as byte 0 for null, or byte 1, the
-    length of its UTF-8 in 4 bytes big-endian, and the UTF-8 itself. `at` is microseconds since 1970 UTC.
+    Position, version, schema and `at` as 8 bytes big-endian each; then stream, type, round, command, actor, role and
+    data, each as byte 0 for null, or byte 1, the length of its UTF-8 in 4 bytes big-endian, and the UTF-8 itself. `at`
+    is microseconds since 1970 UTC.
     """
     form = (
-        b"\x01",
-        before,
         _NUMBERS.pack(row.position, row.version, row.schema, row.at),
         _field(row.stream),
         _field_of_few(row.type),
@@ -86,7 +85,17 @@ def link(before: bytes, row: EventRow) -> bytes:
         _field_of_few(row.role),
         _field(row.data),
     )
-    return hashlib.sha256(b"".join(form)).digest()
+    return b"".join(form)
+
+
+def link(before: bytes, row: EventRow) -> bytes:
+    """SHA-256 of a version byte (1), the hash before (32 bytes), and the event in canonical form."""
+    return hashlib.sha256(b"\x01" + before + canonical(row)).digest()
+
+
+def leaf(row: EventRow) -> bytes:
+    """The event's leaf in its operator's tree: RFC 6962's hash of a version byte (1) and the canonical form."""
+    return merkle.leaf_hash(b"\x01" + canonical(row))
 
 
 def _field(text: str | None) -> bytes:

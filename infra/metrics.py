@@ -14,3 +14,4 @@ projection_stopped = Gauge(
 projection_from_log = Counter(
     "croupier_projection_from_log_total", "Events read from the log because Redis did not have them.", ["operator"]
 )
+notary_position = Gauge("croupier_notary_position", "Last position that is signed.", ["operator"])

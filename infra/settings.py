@@ -26,6 +26,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Keys the HMACs of command fingerprints and player tokens."""
     vault_keys: dict[str, bytes] = {}
     """By id, `<game>/<name>` for a game's own; the first of a game's seals, all open (DESIGN 7)."""
+    log_keys: dict[str, bytes] = {}
+    """By id: each signs what the notary states of a log, so whoever knows an older one can follow to a newer."""
     host: str = "127.0.0.1"
     port: int = 8080
     log_format: LogFormat = "auto"
@@ -37,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """What may be shown: no secret, no key, no DSN with its password. Pretty tracebacks ask for it too."""
         shown = [(name, getattr(self, name)) for name in ("host", "port", "log_format", "log_level")]
-        return [*shown, ("vault_keys", list(self.vault_keys))]
+        return [*shown, ("vault_keys", list(self.vault_keys)), ("log_keys", list(self.log_keys))]
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
@@ -85,7 +87,7 @@ def _secret(text: str) -> bytes:
     return secret
 
 
-def _vault_keys(text: str) -> dict[str, bytes]:
+def _keys(text: str) -> dict[str, bytes]:
     keys: dict[str, bytes] = {}
     for entry in text.split(","):
         name, colon, encoded = entry.strip().partition(":")
@@ -122,9 +124,10 @@ _READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "redis": (_redis, "give redis://host:6379/0 or unix:///path/to/redis.sock"),
     "secret": (_secret, f"give at least 32 random bytes in base64, as {_RANDOM} prints them"),
     "vault_keys": (
-        _vault_keys,
+        _keys,
         f"give id:base64,game/id:base64, the current key of each first, each 32 bytes as by {_RANDOM}",
     ),
+    "log_keys": (_keys, f"give id:base64 of each key that signs, 32 bytes as by {_RANDOM}"),
     "host": (str, "give the address to listen on"),
     "port": (_port, "give a port from 0 to 65535"),
     "log_format": (_one_of(get_args(LogFormat)), "give one of " + ", ".join(get_args(LogFormat))),

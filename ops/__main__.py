@@ -30,6 +30,7 @@ VERBS = {
     "Read and prove": {
         "replay": ("replay", "Play a stored round again, event by event."),
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
+        "audit": ("audit", "Hold every event of the log against what was signed of it."),
         "rebuild": ("rebuild", "Make a projection anew from the log."),
         "restore": ("restore", "Take up service again after the database was restored."),
         "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns, melds."),

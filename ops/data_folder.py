@@ -1,6 +1,6 @@
 """The data folder of a private installation: who holds it, and the secrets made once in it (files 0600).
 
-Where CROUPIER_SECRET and CROUPIER_VAULT_KEYS are set, those are used, and none are made.
+Where CROUPIER_SECRET, CROUPIER_VAULT_KEYS and CROUPIER_LOG_KEYS are set, those are used, and none are made.
 """
 
 import base64
@@ -28,19 +28,21 @@ class Secrets(msgspec.Struct, frozen=True):
 
     secret: str
     vault_keys: str
+    log_keys: str = ""
 
     def __repr__(self) -> str:
         return "Secrets(...)"
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"CROUPIER_SECRET": self.secret, "CROUPIER_VAULT_KEYS": self.vault_keys}
+        given = {"SECRET": self.secret, "VAULT_KEYS": self.vault_keys, "LOG_KEYS": self.log_keys}
+        return {f"CROUPIER_{name}": value for name, value in given.items()}
 
 
 def secrets_in(data: Path) -> Secrets:
     """Made at the first call. Raises EmbeddedError where they are gone but the sealed decks are still there."""
-    given = Secrets(os.environ.get("CROUPIER_SECRET", ""), os.environ.get("CROUPIER_VAULT_KEYS", ""))
-    if given.secret and given.vault_keys:
+    given = Secrets(*(os.environ.get(f"CROUPIER_{name}", "") for name in ("SECRET", "VAULT_KEYS", "LOG_KEYS")))
+    if given.secret and given.vault_keys and given.log_keys:
         return given
     file = data / "secrets.json"
     found = read_private(file, Secrets)
@@ -51,24 +53,23 @@ def secrets_in(data: Path) -> Secrets:
                 "put it back from a backup, or choose another data folder"
             )
         found = Secrets(_random(), f"k1:{_random()}")
-    if (whole := _with_every_games_key(found)) != read_private(file, Secrets):
+    if (whole := _completed(found)) != read_private(file, Secrets):
         write_private(file, whole)
-    found = whole
-    return Secrets(given.secret or found.secret, given.vault_keys or found.vault_keys)
+    return Secrets(given.secret or whole.secret, given.vault_keys or whole.vault_keys, given.log_keys or whole.log_keys)
 
 
-def _with_every_games_key(found: Secrets) -> Secrets:
-    """A folder may be older than a game with hidden cards, which has a key of its own."""
+def _completed(found: Secrets) -> Secrets:
+    """A folder may be older than a game with hidden cards, which has a key of its own, or than the notary."""
     known = {game_of(entry.partition(":")[0]) for entry in found.vault_keys.split(",")}
     fresh = [f"{game}/k1:{_random()}" for game in sorted(HIDING - known)]
-    return Secrets(found.secret, ",".join([found.vault_keys, *fresh]))
+    return Secrets(found.secret, ",".join([found.vault_keys, *fresh]), found.log_keys or f"k1:{_random()}")
 
 
 def keys_for_api(environment: Mapping[str, str]) -> dict[str, str]:
-    """The vault keys that an API process may have: of games with hidden cards only."""
+    """Of the keys an API process may have those of games with hidden cards only, and it signs nothing."""
     entries = environment["CROUPIER_VAULT_KEYS"].split(",")
     mine = [entry.strip() for entry in entries if game_of(entry.strip().partition(":")[0]) in HIDING]
-    return {"CROUPIER_VAULT_KEYS": ",".join(mine)}
+    return {"CROUPIER_VAULT_KEYS": ",".join(mine), "CROUPIER_LOG_KEYS": ""}
 
 
 def read_private(file: Path, kind: type[T]) -> T | None:

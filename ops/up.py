@@ -67,7 +67,7 @@ def _ignore_impatience() -> None:
 
 def _start_bots(stack: Stack) -> None:
     """They know the address and their keys, and none of the secrets of API and worker."""
-    secrets = ("CROUPIER_SECRET", "CROUPIER_VAULT_KEYS", "CROUPIER_POSTGRES", "CROUPIER_REDIS")
+    secrets = [f"CROUPIER_{name}" for name in ("SECRET", "VAULT_KEYS", "LOG_KEYS", "POSTGRES", "REDIS")]
     stack.add("bots", ["-m", "ops.bots", stack.url, str(stack.data / "keys")], log=False, without=secrets)
 
 

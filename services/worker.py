@@ -1,7 +1,7 @@
 """The worker: everything that goes on without anybody asking. Any number of processes may run it at once.
 
 Relays copy the logs to Redis, projectors fold them into rows, timers tell tables that their time has come and settle
-final rounds. A worker holds the vault keys: it deals.
+final rounds, notaries sign how the logs stand. A worker holds the vault keys: it deals.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import structlog
 
 from infra.settings import Settings, SettingsError
 from services import epochs
+from services.notary import Notaries
 from services.projector import Projectors
 from services.relay import Relays
 from services.timers import Timers
@@ -33,6 +34,10 @@ async def work(settings: Settings, stop: asyncio.Event) -> None:
         services.executor.wake = relays.wake
         async with asyncio.TaskGroup() as group:
             parts = [relays.run(), Projectors(services.pool, services.redis).run(), timers.run()]
+            if settings.log_keys:
+                parts.append(Notaries(services.pool, settings.log_keys).run())
+            else:
+                log.warning("nothing of the logs is signed: CROUPIER_LOG_KEYS is not set", alarm=True)
             tasks = [group.create_task(part) for part in parts]
             log.info("working")
             await stop.wait()

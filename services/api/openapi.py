@@ -73,6 +73,7 @@ def _problems() -> list[Problem]:
         problems.busy(),
         problems.unavailable("bet-0001", "The log could not be reached."),
         problems.behind(1_042, 5),
+        problems.not_signed(1_042),
     ]  # fmt: skip
 
 
@@ -123,7 +124,7 @@ class Operation:
 
     @property
     def types(self) -> list[Any]:
-        return [kind for kind in (self.body, self.answer) if kind not in (None, ASGIApp, AT_TABLE)]
+        return [kind for kind in (self.body, self.answer) if kind not in (None, ASGIApp, AT_TABLE, str)]
 
     def told(self) -> dict[str, Any]:
         summary, _, more = " ".join(self.words.split()).partition(". ")
@@ -169,6 +170,8 @@ class Operation:
         refs = {str(status): {"$ref": f"#/components/responses/Problem{status}"} for status in sorted(statuses)}
         if self.answer == ASGIApp:
             content = {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAMED}}
+        elif self.answer is str:
+            content = {"text/plain": {"schema": {"type": "string"}, "example": _SIGNED}}
         else:
             example = sample_of(self.answer) or example_of(self.answer)
             content = {"application/json": {"schema": _ref(self.answer), "example": example}}
@@ -178,6 +181,7 @@ class Operation:
 
 
 _STREAMED = 'retry: 500\n\nid: 1042\nevent: wallet.BetStaked\ndata: {"position":1042,"at":1767225600000000, ...}\n\n'
+_SIGNED = "croupier/demo/1\n1042\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\u2014 croupier/demo/1 xKs1tQ...\n"
 
 
 def _ref(kind: Any) -> dict[str, str]:

@@ -153,6 +153,12 @@ def behind(position: int, timeout: int) -> Problem:
     return Problem(503, "Behind", detail, retryable=True, facts={"after": position}, headers={"retry-after": "1"})
 
 
+def not_signed(size: int) -> Problem:
+    what = f"Nothing that is over {size} events was signed yet." if size else "Nothing of this log was signed yet."
+    detail = f"{what} A worker with CROUPIER_LOG_KEYS signs within a second of an event. Try again in a moment."
+    return Problem(503, "NotSigned", detail, retryable=True, facts={"size": size}, headers={"retry-after": "1"})
+
+
 def bad_cursor(why: str) -> Problem:
     return Problem(400, "BadCursor", f"The cursor leads nowhere: {why}. Take it from `next` of the page before.")
 

@@ -46,6 +46,7 @@ DOOR = {
     "NothingSealed": "The event holds nothing sealed that an auditor may open.",
     "RoundIsOn": "What is sealed belongs to a round that is not over.",
     "NoVaultKey": "This process does not hold the vault key of the game's cards; another one may.",
+    "NotSigned": "The notary has not signed what is asked for; it does within a second, where it runs.",
     "Behind": "What is read has not come to the position that the reader waits for.",
     "Busy": "The queue of commands is full; nothing was taken in.",
     "Unavailable": "The log or database cannot be reached; `outcome` says what that means for a command.",

@@ -70,20 +70,21 @@ def test_secrets_and_keys_are_for_their_owner_s_eyes_only(up: Up) -> None:
     assert up.data.stat().st_mode & 0o777 == 0o700
 
 
+SECRETS = ("VAULT_KEYS", "LOG_KEYS", "SECRET", "POSTGRES")
+
+
 def test_the_api_knows_the_vault_keys_of_hidden_cards_only_and_the_bots_no_secret_at_all(up: Up) -> None:
     known = {
         name: Path(f"/proc/{up.pid_of(words)}/environ").read_bytes()
         for name, words in {"api": "ops api", "worker": "ops worker", "bots": "ops.bots"}.items()
     }
     told = {
-        name: [
-            variable for variable in ("VAULT_KEYS", "SECRET", "POSTGRES") if f"CROUPIER_{variable}=".encode() in text
-        ]
+        name: [each for each in SECRETS if re.search(f"CROUPIER_{each}=[^\\0]".encode(), text)]
         for name, text in known.items()
     }
     assert told == {
         "api": ["VAULT_KEYS", "SECRET", "POSTGRES"],
-        "worker": ["VAULT_KEYS", "SECRET", "POSTGRES"],
+        "worker": ["VAULT_KEYS", "LOG_KEYS", "SECRET", "POSTGRES"],
         "bots": [],
     }
     keys = {name: vault_keys(text) for name, text in known.items() if name != "bots"}

@@ -118,6 +118,8 @@ async def test_the_service_may_do_what_its_work_needs_and_no_more(pool, executor
     assert granted.pop("migrations") == "SELECT"
     assert granted.pop("events") == granted.pop("commands") == "INSERT SELECT"
     assert granted.pop("logs") == granted.pop("streams") == "INSERT SELECT UPDATE"
+    assert granted.pop("notes") == granted.pop("note_keys") == "INSERT SELECT"
+    assert granted.pop("trees") == granted.pop("tiles") == "INSERT SELECT UPDATE"
     assert set(granted.values()) == {"DELETE INSERT SELECT UPDATE"}, "what is folded for reading can be thrown away"
     for statement in ("alter table events disable trigger all", "drop table events", "create table mine ()"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
