@@ -1,0 +1,319 @@
+"""A round's commands decided again, from nothing but the round's own events and the commands as they were sent.
+
+The table is folded from the round's opening, whose own decision needs the table before it and is not repeated. Of a
+wallet the round's events tell the cash at each step, and the bets of this round; of wallets whose money moved in events
+that are no part of the round (a buy-in) nothing is known, and nothing is asked.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from domain import refused
+from domain.decider import (
+    TABLE,
+    WALLET,
+    Decider,
+    MarkFaulted,
+    Missing,
+    Recorded,
+    SettleBettor,
+    Stream,
+    Submission,
+    table_of,
+)
+from domain.errors import Rejected
+from domain.game import (
+    ConcludeRound,
+    Game,
+    Open,
+    ResumeLog,
+    Role,
+    RoundTotals,
+    SealedSeed,
+    SealedText,
+    TableFaulted,
+    TimeOut,
+)
+from domain.games import GAMES
+from domain.money import AMOUNT_MAX, Bet
+from domain.wallet import events as wallet
+from domain.wallet.state import Wallet
+from infra import codec
+from infra.eventlog import EventRow
+from infra.vault import SEALED
+
+_AHEAD = 16
+"""Events of one command: none gives more that seal something."""
+
+Name = tuple[str, str]
+"""Actor and idempotency key of a command."""
+
+
+class Difference(Struct, frozen=True):
+    """At a position the log has one thing, and deciding again gives another."""
+
+    position: int
+    stored: str
+    decided: str
+
+
+class Redecided(Struct, frozen=True):
+    """`commands` were decided again; `left` are those that cannot be here: they are sealed from whoever does it, or
+    were not kept."""
+
+    commands: int
+    left: int
+    differences: tuple[Difference, ...]
+
+
+def redecide(
+    operator: str, round_id: str, rows: Iterable[EventRow], sent: Mapping[Name, str], open_sealed: Open
+) -> Redecided:
+    """`rows` are the round's, in order, from its opening on, and refusals that belong to it. `sent` has the bodies of
+    commands; `open_sealed` opens what was sealed for the round, as far as may be. Raises ValueError if there is no
+    opening."""
+    course = _Course(operator, round_id, iter(rows), sent, open_sealed)
+    while course.next_command():
+        pass
+    return Redecided(course.commands, course.left, tuple(course.differences))
+
+
+class _Sealed(Exception):
+    """The command is sealed from us, or was not kept."""
+
+
+class _Stored(Struct, frozen=True):
+    """An event of the log, decoded once."""
+
+    row: EventRow
+    event: Any
+
+
+class _Course:
+    """Through the round, command by command."""
+
+    def __init__(
+        self, operator: str, round_id: str, rows: Iterator[EventRow], sent: Mapping[Name, str], open_sealed: Open
+    ) -> None:
+        self._operator, self._round = operator, round_id
+        self._table = TABLE + table_of(round_id)
+        self._rows = rows
+        self._ahead: deque[_Stored] = deque()
+        self._sent = sent
+        self._open = open_sealed
+        self._bettors: dict[str, tuple[int, int, bool]] = {}
+        """Of each wallet: what was staked and returned in the round, and whether it is settled or refunded."""
+        self.commands = self.left = 0
+        self.differences: list[Difference] = []
+        opening, game = self._opening()
+        self._game: Game[Any, Any, Any] = game
+        self._currency: str = opening.event.config.currency
+        self._state = game.evolve(game.initial, opening.event)
+        self._version = opening.row.version
+        self._wallets: dict[str, Wallet] = {}
+        self._ahead.popleft()
+        while (more := self._peek()) and _is_same_command(opening.row, more.row):
+            self._take()
+
+    def _opening(self) -> tuple[_Stored, Game[Any, Any, Any]]:
+        """What comes before it, as the match that a first hand opens, needs the table before it just so."""
+        while stored := self._peek():
+            game = GAMES.get(stored.row.type.partition(".")[0])
+            if game is not None and isinstance(stored.event, game.opening):
+                return stored, game
+            self._ahead.popleft()
+        raise ValueError(f"the events of {self._round} have no opening")
+
+    def next_command(self) -> bool:
+        """Decide the next command again; False at the end."""
+        stored = self._peek()
+        if stored is None:
+            return False
+        try:
+            if isinstance(stored.event, refused.CommandRefused):
+                self._refuse_again(stored.row, stored.event)
+            else:
+                self._decide_again(stored.row)
+            self.commands += 1
+        except _Sealed:
+            self.left += 1
+        while (more := self._peek()) and _is_same_command(stored.row, more.row):
+            self._take()
+        return True
+
+    def _decide_again(self, row: EventRow) -> None:
+        """What comes of the command must be the next events, as far as it is of this round. Raises _Sealed."""
+        said = ""
+        for submission in self._submissions(row):
+            decided = self._decided(row, submission)
+            if isinstance(decided, Rejected):
+                said = said or f"! {decided.rule}"
+            elif decided and self._fits(decided):
+                for _ in decided:
+                    self._take()
+                return
+            else:
+                said = said or ", ".join(codec.encode(each.event) for each in decided)
+        self.differences.append(Difference(row.position, row.data, said or "nothing"))
+        self._take()
+
+    def _fits(self, decided: Sequence[Recorded]) -> bool:
+        for at, each in enumerate(decided):
+            stored = self._peek(at)
+            if stored is None or stored.row.stream != each.stream or stored.event != each.event:
+                return False
+            if each.stream == self._table and stored.row.version != each.version:
+                return False
+        return True
+
+    def _refuse_again(self, row: EventRow, event: refused.CommandRefused) -> None:
+        """A refusal must be one again, by the same rule. Raises _Sealed."""
+        self._ahead.popleft()
+        if event.stream != self._table:
+            raise _Sealed
+        submission = self._submission(row, self._table, self._read(event.asked, Role(row.role)))
+        decided = self._decided(row, submission, event)
+        said = str(decided.rule) if isinstance(decided, Rejected) else "accepted"
+        if said != event.rule:
+            self.differences.append(Difference(row.position, event.rule, said))
+
+    # --- The command, as it was or must have been -----------------------------------------------------------------
+
+    def _submissions(self, row: EventRow) -> Iterator[Submission]:
+        """A player's or a member of staff's, from its body; the platform's own, which carry nothing, by their kind."""
+        if row.command is not None:
+            text = self._sent.get((row.actor, row.command))
+            yield self._submission(row, self._table, self._read(text, Role(row.role)))
+            return
+        for stream, command in self._own(row):
+            yield self._submission(row, stream, command)
+
+    def _submission(self, row: EventRow, stream: str, command: Any) -> Submission:
+        return Submission(self._operator, row.actor, Role(row.role), stream, command, row.command or "")
+
+    def _read(self, text: str | None, role: Role) -> Any:
+        if text is None or text.startswith(SEALED):
+            raise _Sealed
+        try:
+            return msgspec.json.decode(text, type=self._game.commands[role])
+        except (msgspec.MsgspecError, KeyError) as fault:
+            raise _Sealed from fault
+
+    def _own(self, row: EventRow) -> Iterator[tuple[str, Any]]:
+        event = row.event
+        if row.stream.startswith(WALLET):
+            yield row.stream, SettleBettor(self._round)
+        elif isinstance(event, TableFaulted):
+            yield self._table, MarkFaulted(event.reason)
+        elif row.type.endswith(".LogResumed"):
+            yield self._table, ResumeLog(event.epoch)
+        else:
+            yield self._table, TimeOut()
+            yield self._table, ConcludeRound(self._round)
+
+    # --- What the decision may know -------------------------------------------------------------------------------
+
+    def _decided(
+        self, row: EventRow, submission: Submission, refusal: refused.CommandRefused | None = None
+    ) -> tuple[Recorded, ...] | Rejected:
+        """Raises _Sealed where it takes a card whose deck is not opened to us."""
+        streams: dict[str, Stream] = {}
+        decider = Decider(
+            streams,
+            row.at,
+            seal=lambda _game, _round: self._sealed(SealedSeed) or SealedSeed("", "", ""),
+            seal_text=lambda _game, _round, _text: self._sealed(SealedText) or SealedText("", ""),
+            open_sealed=self._open,
+            totals=self._totals,
+        )
+        while True:
+            try:
+                told = decider.decide(submission).events
+                return tuple(each for each in told if each.round == self._round)
+            except Missing as missing:
+                streams[missing.stream] = self._known(missing.stream, refusal)
+            except Rejected as rejected:
+                return rejected
+            except LookupError as closed:
+                raise _Sealed from closed
+
+    def _known(self, stream: str, refusal: refused.CommandRefused | None) -> Stream:
+        """The table as it is, or a wallet with the cash that it had: an event or the refusal tells, else enough."""
+        if stream == self._table:
+            return Stream(self._game.name, self._version, self._state)
+        state = self._wallets.get(stream) or Wallet(self._currency)
+        if refusal is not None:
+            cash = refusal.facts.get("balance", AMOUNT_MAX // 2)
+            return Stream("wallet", 1, replace(state, cash=cash, blocked=refusal.rule == "PlayerBlocked"))
+        cash = next((each.event.before for each in self._soon() if each.row.stream == stream), AMOUNT_MAX // 2)
+        return Stream("wallet", 1, replace(state, cash=cash))
+
+    def _sealed(self, kind: type[Any]) -> Any:
+        """What the stored events have where the decision seals something: chance cannot be decided again."""
+        return next((found for each in self._soon() if (found := _first(each.event, kind))), None)
+
+    def _totals(self, _round: str) -> RoundTotals:
+        told = [each for each in self._bettors.values() if each[0] > 0]
+        staked, returned = sum(each[0] for each in told), sum(each[1] for each in told)
+        return RoundTotals(len(told), staked, returned, sum(1 for each in told if not each[2]))
+
+    # --- What happened --------------------------------------------------------------------------------------------
+
+    def _soon(self) -> Iterator[_Stored]:
+        for at in range(_AHEAD):
+            if stored := self._peek(at):
+                yield stored
+
+    def _peek(self, at: int = 0) -> _Stored | None:
+        while len(self._ahead) <= at:
+            row = next(self._rows, None)
+            if row is None:
+                return None
+            self._ahead.append(_Stored(row, row.event))
+        return self._ahead[at]
+
+    def _take(self) -> None:
+        """Go on from what is stored, so that one difference is told once."""
+        stored = self._ahead.popleft()
+        if stored.row.stream == self._table:
+            self._state, self._version = self._game.evolve(self._state, stored.event), stored.row.version
+        elif stored.row.stream.startswith(WALLET):
+            self._wallets[stored.row.stream] = self._moved(stored.row.stream, stored.event)
+
+    def _moved(self, stream: str, event: Any) -> Wallet:
+        state = self._wallets.get(stream) or Wallet(self._currency)
+        staked, returned, closed = self._bettors.get(stream, (0, 0, False))
+        bets: tuple[Bet, ...] = state.bets
+        match event:
+            case wallet.BetStaked(bet=bet, amount=amount):
+                staked, bets = staked + amount, (*bets, bet)
+            case wallet.BetCancelled(bet=bet_id, amount=amount):
+                staked, bets = staked - amount, tuple(bet for bet in bets if bet.id != bet_id)
+            case wallet.BetsSettled(returned=amount) | wallet.Refunded(amount=amount):
+                returned, closed, bets = returned + amount, True, ()
+            case _:
+                return state
+        self._bettors[stream] = (staked, returned, closed)
+        return replace(state, bets=bets, cash=event.after, open_stakes=sum(bet.amount for bet in bets))
+
+
+def _is_same_command(row: EventRow, other: EventRow) -> bool:
+    """The platform's own have no name, and the next may come in the same breath: each is decided by itself."""
+    return row.command is not None and (row.actor, row.command) == (other.actor, other.command)
+
+
+def _first(value: Any, kind: type[Any]) -> Any:
+    """The first part of an event that is of a kind."""
+    if isinstance(value, kind):
+        return value
+    parts: Iterable[Any] = ()
+    if isinstance(value, Struct):
+        parts = (getattr(value, name) for name in value.__struct_fields__)
+    elif isinstance(value, tuple):
+        parts = cast("tuple[Any, ...]", value)
+    return next((found for each in parts if (found := _first(each, kind))), None)
