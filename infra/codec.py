@@ -68,7 +68,7 @@ def decode_event(type_name: str, schema: int, data: str) -> Any:
     """
     now = SCHEMAS.get(type_name, 1)
     if schema == now:
-        return _events.decode(data)
+        return _of_type.get(type_name, _events).decode(data)
     if schema > now:
         raise NewerEvent(f"{type_name} has schema {schema}, and this program knows {now}: run a newer one")
     fields = msgspec.json.decode(data, type=dict[str, Any])
@@ -119,3 +119,7 @@ def event_types() -> list[type]:
     """Every type of event that the log may hold, for the tests that keep them decodable."""
     unions: list[Any] = [WalletEvent, house.Event, refused.CommandRefused, auditing.SealOpened, *_games]
     return [kind for union in unions for kind in getattr(union, "__args__", (union,))]
+
+
+_of_type: dict[str, msgspec.json.Decoder[Any]] = {type_of(kind): msgspec.json.Decoder(kind) for kind in event_types()}
+"""By wire name: what is known to be of one type is decoded a third quicker than what must first be told from all."""

@@ -333,8 +333,8 @@ class Fold:
                     raise LogTorn(f"{operator}: a position between {first} and {last} is missing from the log")
                 following = asyncio.create_task(self._page(pool, operator, last))
                 await asyncio.sleep(0)  # so that the request is on its way before the fold takes the processor
-                for _, *facts in records:
-                    self.take(*facts)
+                for _, stream, event_type, schema, data in records:
+                    self.take(stream, event_type, schema, data)
                 self.position = last
                 yield len(records)
         finally:

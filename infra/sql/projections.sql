@@ -15,12 +15,13 @@ from checkpoints c join logs l using (operator) where c.live order by c.operator
 
 -- advance: the batch that begins at $4 + 1 takes effect once, however many projectors try: the others find no row here;
 -- a lost commit is only applied again, so this transaction need not wait for the disk, and one whose process froze must
--- not hold up the others; only events of the log count: Redis may still have some that a restored log has lost
+-- not hold up the others; only events of the log count: Redis may still have some that a restored log has lost; and no
+-- batch scans a table: a plan made while there were few rows, and kept, would go on to scan many
 update checkpoints set position = $5, hash = $6, at = clock_timestamp(), problem = null
 where operator = $1 and projection = $2 and generation = $3 and position = $4 and hash = $7
     and exists (select from events e where e.operator = $1 and e.position = $5 and e.hash = $6)
 returning set_config('synchronous_commit', 'off', true),
-          set_config('idle_in_transaction_session_timeout', '2s', true)
+          set_config('idle_in_transaction_session_timeout', '2s', true), set_config('enable_seqscan', 'off', true)
 
 -- stop: an event that cannot be applied
 update checkpoints set problem = $5

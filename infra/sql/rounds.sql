@@ -3,20 +3,21 @@ select r.* from unnest($3::text[]) as n (round)
 cross join lateral (
     select round, "table", game, number, status, opened_at, closed_at, ended_at, bettors, staked, returned, result,
            first, last
-    from rounds where operator = $1 and generation = $2 and round >= n.round order by round limit 1
+    from rounds where operator = $1 and generation = $2 and round >= n.round and round <= n.round
+    order by round limit 1
 ) r
-where r.round = n.round
 
--- load_bettors: bettors as they stand, for a batch to go on from; in order, as above
+-- load_bettors: bettors as they stand, for a batch to go on from; in order, as above, and bounded at both ends, since of
+-- an index that is scanned in order a whole page is looked at that has no upper bound
 select b.* from unnest(
     (string_to_array($3, chr(31), chr(30)))[2:], (string_to_array($4, chr(31), chr(30)))[2:]
 ) as n (round, player)
 cross join lateral (
     select round, player, status, staked, returned, wagers, placed_at, ended_at, first, last
-    from bettors where operator = $1 and generation = $2 and (round, player) >= (n.round, n.player)
+    from bettors where operator = $1 and generation = $2
+        and (round, player) >= (n.round, n.player) and (round, player) <= (n.round, n.player)
     order by round, player limit 1
 ) b
-where b.round = n.round and b.player = n.player
 
 -- load_seated: all who play in rounds with chips, far fewer than the limit; in order, as above
 select b.* from unnest($3::text[]) as n (round)

@@ -42,7 +42,7 @@ _STATUS = {
     "MatchSettled": "settled",
     "MatchRefunded": "refunded",
 }
-_OF_MATCH = ("MatchOpened", "MatchSettled", "MatchRefunded")
+_OF_MATCH = (".MatchOpened", ".MatchSettled", ".MatchRefunded")
 _SHOWN = ("RoundResulted", "RoundCancelled", "RoundSettled", "MatchSettled", "MatchRefunded")
 """The first of them that comes has the result: where bets are settled after it, RoundSettled has only the books."""
 _ENDS = ("RoundSettled", "RoundRefunded", "RoundSkipped", "MatchSettled", "MatchRefunded")
@@ -147,7 +147,7 @@ class Book:
 
 def match_of(row: EventRow) -> str | None:
     """The match that an event opens or ends. It may have been recorded in one of its rounds, or in none."""
-    return row.event.match if row.type.partition(".")[2] in _OF_MATCH else None
+    return row.event.match if row.type.endswith(_OF_MATCH) else None
 
 
 def told_of(row: EventRow) -> str | None:
@@ -270,25 +270,25 @@ def _bettor(
 
 
 async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
-    rows = [row for row in rows if told_of(row) is not None]
-    if not rows:
+    told = [(about, row) for row in rows if (about := told_of(row)) is not None]
+    if not told:
         return
-    book = await _load(connection, place, rows)
-    for row in rows:
+    book = await _load(connection, place, told)
+    for _, row in told:
         book.take(row)
     await _save(connection, place, book)
 
 
-async def _load(connection: Connection, place: Place, rows: Sequence[EventRow]) -> Book:
-    names = {told_of(row) for row in rows}
-    pairs = list({(row.round or "", row.stream.removeprefix(WALLET)) for row in rows if row.type.startswith("wallet.")})
+async def _load(connection: Connection, place: Place, told: Sequence[tuple[str, EventRow]]) -> Book:
+    """The rows of which these events tell."""
     key = (place.operator, place.generation)
-    rounds = await connection.fetch(SQL["load"], *key, list(names))
+    rounds = await connection.fetch(SQL["load"], *key, list({about for about, _ in told}))
     bettors: Sequence[Any] = ()
-    if pairs:
-        of_rounds, of_players = columns.texts([r for r, _ in pairs]), columns.texts([p for _, p in pairs])
+    if pairs := {(about, row.stream) for about, row in told if row.type.startswith("wallet.")}:
+        of_rounds = columns.texts([about for about, _ in pairs])
+        of_players = columns.texts([stream.removeprefix(WALLET) for _, stream in pairs])
         bettors = await connection.fetch(SQL["load_bettors"], *key, of_rounds, of_players)
-    if seated := list({told_of(row) for row in rows if moved_by(row)}):
+    if seated := list({about for about, row in told if not row.type.startswith("wallet.") and moved_by(row)}):
         bettors = [*bettors, *await connection.fetch(SQL["load_seated"], *key, seated)]
     return Book([round_of(record) for record in rounds], [bettor_of(record) for record in bettors])
 

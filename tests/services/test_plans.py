@@ -6,12 +6,17 @@ an operator has and filtered it would go on to do so, more slowly with each comm
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from infra import postgres
+from infra.eventlog import EventRow
+from infra.postgres import Connection
 from infra.sql import queries
+from services.projections import Place, Projection
+from tests.services.town import town
 
 LOOKUPS = [
     # query, table, the columns by which it must be looked up
@@ -41,8 +46,37 @@ LOOKUPS = [
     ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else value,
 )
 async def test_it_is_an_index_lookup_on_an_empty_database(module_database: str, query: str, table: str, columns: set):
-    page, name = query.split(".")
-    plan = await generic_plan(module_database, queries(page)[name])
+    async with postgres.connected(module_database, name="test") as connection:
+        looks_up(await generic_plan(connection, query), table, columns)
+
+
+BATCHED = [lookup for lookup in LOOKUPS if lookup[0].startswith(("rounds.", "balances."))]
+FEW_ROWS = """
+insert into balances select 'acme', 1, 'p' || n, 'EUR', 0, 0, false, n from generate_series(1, 20) n;
+insert into rounds select 'acme', 1, 't.' || n, 't', 'g', n, 'open', now(), null, null, 0, 0, 0, null, n, n
+from generate_series(1, 20) n;
+insert into bettors select 'acme', 1, 't.1', 'p' || n, 'open', 0, 0, '[]', now(), null, n, n
+from generate_series(1, 20) n;
+analyze balances, rounds, bettors
+"""
+
+
+async def test_a_batch_looks_up_by_index_though_few_rows_were_counted(database: str, redis_url: str):
+    plans: list[dict[str, Any]] = []
+
+    async def look(connection: Connection, _place: Place, _rows: Sequence[EventRow]) -> None:
+        plans.extend([await generic_plan(connection, query) for query, _, _ in BATCHED])
+
+    async with town(database, redis_url) as acme:
+        async with postgres.connected(database, name="test") as owner:
+            await owner.execute(FEW_ROWS)
+        await acme.projector(Projection("look", look, ())).once()
+    assert len(plans) == len(BATCHED)
+    for plan, (_, table, columns) in zip(plans, BATCHED, strict=True):
+        looks_up(plan, table, columns)
+
+
+def looks_up(plan: dict[str, Any], table: str, columns: set[str]) -> None:
     scans = [node for node in nodes(plan) if node.get("Relation Name") == table and "Scan" in node["Node Type"]]
     assert scans, plan
     for scan in scans:
@@ -50,13 +84,15 @@ async def test_it_is_an_index_lookup_on_an_empty_database(module_database: str, 
         assert columns <= set(re.findall(r"\b[a-z]+\b", scan["Index Cond"])), scan
 
 
-async def generic_plan(dsn: str, sql: str) -> dict[str, Any]:
+async def generic_plan(connection: Connection, query: str) -> dict[str, Any]:
     """The plan that a prepared statement keeps, made for no arguments in particular."""
+    page, name = query.split(".")
+    sql = queries(page)[name]
     arguments = ", ".join(["null"] * max(map(int, re.findall(r"\$(\d+)", sql))))
-    async with postgres.connected(dsn, name="test") as connection:
-        await connection.execute("set plan_cache_mode = force_generic_plan")
-        await connection.execute(f"prepare asked as {sql}")
-        [told] = json.loads(await connection.fetchval(f"explain (format json) execute asked({arguments})"))
+    asked = f'"{query}"'
+    await connection.execute("set plan_cache_mode = force_generic_plan")
+    await connection.execute(f"prepare {asked} as {sql}")
+    [told] = json.loads(await connection.fetchval(f"explain (format json) execute {asked}({arguments})"))
     return told["Plan"]
 
 
