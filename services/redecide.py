@@ -40,7 +40,7 @@ from domain.game import (
     TimeOut,
 )
 from domain.games import GAMES
-from domain.money import AMOUNT_MAX, Bet
+from domain.money import AMOUNT_MAX, Amount, Bet
 from domain.wallet import events as wallet
 from domain.wallet.state import Wallet
 from infra import codec
@@ -55,11 +55,12 @@ Name = tuple[str, str]
 
 
 class Difference(Struct, frozen=True):
-    """At a position the log has one thing, and deciding again gives another."""
+    """At a position the log has one thing, and deciding again gives another; players would have got so much more."""
 
     position: int
     stored: str
     decided: str
+    gained: Amount = 0
 
 
 class Redecided(Struct, frozen=True):
@@ -72,12 +73,17 @@ class Redecided(Struct, frozen=True):
 
 
 def redecide(
-    operator: str, round_id: str, rows: Iterable[EventRow], sent: Mapping[Name, str], open_sealed: Open
+    operator: str,
+    round_id: str,
+    rows: Iterable[EventRow],
+    sent: Mapping[Name, str],
+    open_sealed: Open,
+    changes: Mapping[str, Any] | None = None,
 ) -> Redecided:
     """`rows` are the round's, in order, from its opening on, and refusals that belong to it. `sent` has the bodies of
-    commands; `open_sealed` opens what was sealed for the round, as far as may be. Raises ValueError if there is no
-    opening."""
-    course = _Course(operator, round_id, iter(rows), sent, open_sealed)
+    commands; `open_sealed` opens what was sealed for the round, as far as may be. `changes` to the table's config ask
+    what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes."""
+    course = _Course(operator, round_id, iter(rows), sent, open_sealed, changes or {})
     while course.next_command():
         pass
     return Redecided(course.commands, course.left, tuple(course.differences))
@@ -98,7 +104,13 @@ class _Course:
     """Through the round, command by command."""
 
     def __init__(
-        self, operator: str, round_id: str, rows: Iterator[EventRow], sent: Mapping[Name, str], open_sealed: Open
+        self,
+        operator: str,
+        round_id: str,
+        rows: Iterator[EventRow],
+        sent: Mapping[Name, str],
+        open_sealed: Open,
+        changes: Mapping[str, Any],
     ) -> None:
         self._operator, self._round = operator, round_id
         self._table = TABLE + table_of(round_id)
@@ -113,7 +125,8 @@ class _Course:
         opening, game = self._opening()
         self._game: Game[Any, Any, Any] = game
         self._currency: str = opening.event.config.currency
-        self._state = game.evolve(game.initial, opening.event)
+        config = _changed(opening.event.config, changes)
+        self._state = game.evolve(game.initial, replace(opening.event, config=config))
         self._version = opening.row.version
         self._wallets: dict[str, Wallet] = {}
         self._ahead.popleft()
@@ -148,7 +161,7 @@ class _Course:
 
     def _decide_again(self, row: EventRow) -> None:
         """What comes of the command must be the next events, as far as it is of this round. Raises _Sealed."""
-        said = ""
+        said, gained = "", 0
         for submission in self._submissions(row):
             decided = self._decided(row, submission)
             if isinstance(decided, Rejected):
@@ -157,9 +170,10 @@ class _Course:
                 for _ in decided:
                     self._take()
                 return
-            else:
-                said = said or ", ".join(codec.encode(each.event) for each in decided)
-        self.differences.append(Difference(row.position, row.data, said or "nothing"))
+            elif decided and not said:
+                said = ", ".join(codec.encode(each.event) for each in decided)
+                gained = sum(map(_given, (each.event for each in decided))) - _given(row.event)
+        self.differences.append(Difference(row.position, row.data, said or "nothing", gained))
         self._take()
 
     def _fits(self, decided: Sequence[Recorded]) -> bool:
@@ -300,6 +314,27 @@ class _Course:
                 return state
         self._bettors[stream] = (staked, returned, closed)
         return replace(state, bets=bets, cash=event.after, open_stakes=sum(bet.amount for bet in bets))
+
+
+def _changed(config: Any, changes: Mapping[str, Any]) -> Any:
+    """Raises ValidationError."""
+    if not changes:
+        return config
+    kind: type[Any] = config.__class__
+    return msgspec.convert(_merged(msgspec.to_builtins(config), changes), kind)
+
+
+def _merged(told: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    deeper = {
+        name: _merged(told[name], cast("dict[str, Any]", change))
+        for name, change in changes.items()
+        if isinstance(change, dict) and name in told
+    }
+    return {**told, **changes, **deeper}
+
+
+def _given(event: Any) -> Amount:
+    return event.returned if isinstance(event, wallet.BetsSettled) else 0
 
 
 def _is_same_command(row: EventRow, other: EventRow) -> bool:
