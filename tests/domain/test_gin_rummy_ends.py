@@ -64,6 +64,18 @@ def test_after_a_hundred_hands_without_a_point_the_entries_go_back() -> None:
     assert {each.won for each in end.results} == {1_000}
 
 
+def test_if_only_one_who_has_forfeited_has_points_the_others_share_and_his_entry_stays_in_the_prize() -> None:
+    """D14: there are points, and theirs are equal."""
+    table = Table().seated()
+    gone = table.state.round.roles.sitting_out
+    patched(table, hands=99, totals=[30 * (seat.player == gone) for seat in table.state.table.seats])
+    table.does(gone, commands.LeaveTable())
+    drawn_hand(table)
+    end = ended(table)
+    assert (end.why, end.prize) == (WonBy.HANDS, 3_000)
+    assert [each.won for each in end.results] == [0 if each.player == gone else 1_500 for each in end.results]
+
+
 def test_a_hundred_hands_are_those_that_were_scored_or_drawn() -> None:
     table = patched(Table().seated(), hands=98, totals=[1, 2, 3])
     table.send("sue", Role.SUPERVISOR, commands.CancelRound("void"))

@@ -151,6 +151,10 @@ def test_money_is_conserved_replay_is_exact_and_every_state_leads_on() -> None:
             of_round = [e.event for e in table.memory.log if e.round == each and e.stream == TABLE + "t"]
             reveal = GAME.reveals(OPERATOR, of_round)
             assert all(c.holds for c in reveal.checks), reveal
+        for number in range(1, table.state.table.matches + 1):
+            reveal = GAME.reveals_match(OPERATOR, table.of_match(number))
+            assert reveal.rounds, reveal
+            assert all(c.holds for c in reveal.checks), reveal
 
 
 def test_every_match_is_paid_out_to_the_last_unit_to_whom_the_rules_say() -> None:
