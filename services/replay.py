@@ -77,7 +77,7 @@ class Proof(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """Of a round, or of a match, of which `round` is then the id and `totals` the entries and what was given of them."""
+    """Of a round, or of a match: then `round` is its id, and `totals` are the entries and what was given of them."""
 
     round: str
     table: str
