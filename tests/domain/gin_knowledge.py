@@ -23,7 +23,9 @@ class Knowledge:
         self.pile: list[str] = []
         self.logged: set[str] = set()
         self.over = True
-        self.captain = self.adviser = ""
+        self.captain = self.adviser = self.match = ""
+        self.opened: set[str] = set()
+        """Of the captain's cards, to the adviser, in this hand."""
         self.roles: set[str] = set()
         """Cards that were drawn for the roles of the match."""
         self.asked = self.adviser_gone = self.advising = False
@@ -60,6 +62,8 @@ class Knowledge:
             case _:
                 self._ends(event)
         self.advising &= not ends_play(event)
+        if self._advises:
+            self.opened |= self.hands[self.captain]
 
     def _ends(self, event: Any) -> None:
         match event:
@@ -84,7 +88,17 @@ class Knowledge:
         now.hands, now.open = ({name: set(cards) for name, cards in each.items()} for each in (self.hands, self.open))
         now.pile, now.advice = list(self.pile), list(self.advice)
         now.logged, now.secrets, now.seeds = set(self.logged), set(self.secrets), set(self.seeds)
+        now.opened = set(self.opened)
         return now
+
+    @property
+    def _advises(self) -> bool:
+        return self.asked and self.advising and not self.adviser_gone
+
+    def in_replay(self, viewer: Viewer) -> set[str]:
+        """A replay shows each what the table showed him then: so to the adviser what was opened to him."""
+        opened = self.opened if (viewer.actor, viewer.role) == (self.adviser, Role.PLAYER) else set[str]()
+        return self.of(viewer) | opened
 
     def of(self, viewer: Viewer) -> set[str]:
         """In events and views together: the whole discard pile, though a view shows its top alone."""
@@ -103,6 +117,7 @@ class Knowledge:
         self.hands = {each.player: {deck.cards[at].value for at in each.cards} for each in event.dealt}
         assert sum(map(len, self.hands.values())) == len(set().union(*self.hands.values())) == 20
         self.captain, self.adviser = event.match.roles.captain, event.match.roles.sitting_out or ""
+        self.match, self.opened = event.match.id, set()
         self.sees, self.adviser_gone = event.config.adviser_sees, False
         self.asked, self.advising = self.sees == "always", True
         self.pile, self.logged = [event.upcard], {event.upcard}
@@ -132,7 +147,7 @@ class Knowledge:
     def _own(self, viewer: Viewer) -> set[str]:
         if viewer.role is not Role.PLAYER:
             return set()
-        if viewer.actor == self.adviser and self.asked and self.advising and not self.adviser_gone:
+        if viewer.actor == self.adviser and self._advises:
             return self.hands[self.captain]
         return self.hands.get(viewer.actor, set())
 
