@@ -8,6 +8,7 @@ from anyio import to_thread
 from click.testing import CliRunner
 
 from domain.game import Role, Viewer
+from infra import postgres
 from ops.replay import command
 from services.replay import IN_WALLETS, Replay, replay
 from tests.services.gin import ENTRY, PRIZE, RAKE, Gin
@@ -167,6 +168,9 @@ async def test_what_is_altered_afterwards_is_found(
 async def test_a_cash_out_that_is_missing_is_found(acme, gin, database):
     await cancels(gin)
     await forge(database, "wallet.CashedOut", '"table":"g"', '"table":"h"')
+    assert IN_WALLETS in failing(await replayed(acme, "g.m1"))
+    async with postgres.connected(database, name="tamper") as owner:
+        await owner.execute("delete from events where type = 'wallet.CashedOut'")
     assert IN_WALLETS in failing(await replayed(acme, "g.m1"))
 
 
