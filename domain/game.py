@@ -263,6 +263,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     the game's tables, an API too, needs the game's own vault key."""
     reveals: Callable[[str, Iterable[E]], Any]
     """For replay, given the operator and a round's table events: what anyone can check of its fairness, checked."""
+    reveals_match: Callable[[str, Iterable[E]], Any] | None = None
+    """The same of a match of several rounds, given the table's events from its opening to its end. None where a round
+    is all that is played for."""
 
 
 def fold(evolve: Callable[[S, E], S], state: S, events: Iterable[E]) -> S:

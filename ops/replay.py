@@ -1,4 +1,4 @@
-"""The verb `replay`: a stored round played again, event by event, with what it proves."""
+"""The verb `replay`: a stored round or match played again, event by event, with what it proves."""
 
 import asyncio
 import sys
@@ -12,13 +12,15 @@ from infra import postgres
 from infra.settings import Settings
 from ops.whose import known_operators
 from services.notation import Notation
-from services.projections.rounds import is_match
 from services.replay import STEPS_MAX, Replay, Step, replay
 
 AUDITOR = Viewer("replay", Role.AUDITOR)
 
 
-@click.command(help="Play a stored round again: what happened, the money it moved, and the proofs worked out again.")
+@click.command(
+    help="Play a stored round again: what happened, the money it moved, and the proofs worked out again. Or a match of "
+    "several rounds, TABLE.mN: how it began, what came between its rounds, how each of them and the match ended."
+)
 @click.argument("round_id", metavar="ROUND")
 @click.option("--operator", help="Whose round; needed only if several operators have one of this name.")
 @click.option("--step", type=click.IntRange(min=1), help="Only this step, with the table as everybody saw it then.")
@@ -47,8 +49,7 @@ async def _replay(dsn: str, round_id: str, operator: str | None, step: int | Non
         case [one]:
             return one
         case []:
-            hint = ": a match is replayed round by round" if is_match(round_id) else ""
-            raise click.ClickException(f"the log knows no round {round_id!r}{hint}")
+            raise click.ClickException(f"the log knows no round {round_id!r}")
         case _:
             raise click.ClickException(f"several operators have a round {round_id!r}: say which with --operator")
 
@@ -83,7 +84,7 @@ def _tell_proofs(played: Replay) -> None:
         _tell_verdict(check.what, check.holds)
     told: dict[str, Any] = msgspec.to_builtins(played.fairness) or {}
     for name, value in told.items():
-        if name not in ("round", "checks"):
+        if name not in ("round", "match", "checks"):
             text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             click.echo(f"{name.replace('_', ' '):>14}  {text}")
 

@@ -1,5 +1,7 @@
 """Replay: a stored round again, by the same evolve over the same events, step by step, and what it proves.
 
+A match of several rounds is folded whole, and its steps are what belongs to none of its rounds, or names the match: how
+it began, what came between hands, how each hand ended, and how the match did.
 A viewer sees what the table showed them: events and views come from the game's `public` and `view`, and of wallets a
 player sees only their own. The proofs are worked out from all of it, whoever asks.
 """
@@ -35,11 +37,14 @@ from infra import codec, eventlog
 from infra.eventlog import EventRow, LogTorn
 from infra.postgres import Pool
 from infra.sql import queries
-from services.projections.rounds import match_of
+from services.projections.rounds import ends, is_match, match_of
 from services.projections.statement import Movement, movement
 
 SQL = queries("replay")
 STEPS_MAX = 1_000
+IN_WALLETS = "what the match gave its players came to their wallets"
+CASH_OUTS_MAX = 16
+"""No match has more players."""
 
 
 class Step(Struct, frozen=True):
@@ -72,6 +77,8 @@ class Proof(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
+    """Of a round, or of a match: then `round` is its id, and `totals` are the entries and what was given of them."""
+
     round: str
     table: str
     game: str
@@ -104,9 +111,10 @@ async def replay(
     after: int = 0,
     limit: int = STEPS_MAX,
 ) -> Replay | None:
-    """The round, with at most `limit` steps after number `after`; None if the log knows no such round."""
+    """The round or match, with at most `limit` steps after number `after`; None if the log knows none of this name."""
     playing: _Playing | None = None
-    async for row in eventlog.of_round(pool, operator, round_id):
+    rows = _of_match(pool, operator, round_id) if is_match(round_id) else eventlog.of_round(pool, operator, round_id)
+    async for row in rows:
         if playing is None:
             game = GAMES.get(row.type.partition(".")[0])
             if game is None:
@@ -120,6 +128,26 @@ async def replay(
         live = codec.decode_state(stored["decider"], stored["state"])
         playing.prove("the table's state is what its round's own events fold to", round_id, live == playing.state)
     return playing.ended(operator)
+
+
+async def _of_match(pool: Pool, operator: str, match: str) -> AsyncIterator[EventRow]:
+    """The table's events from the match's opening to its end, its rounds among them; and what the end gave to wallets,
+    which the same command recorded after it."""
+    table = table_of(match)
+    version: int | None = await pool.fetchval(SQL["match_opened"], operator, TABLE + table, match)
+    if version is None:
+        return
+    async for row in eventlog.of_stream(pool, operator, TABLE + table, version - 1):
+        yield row
+        if match_of(row) == match and ends(row):
+            break
+    else:
+        return
+    for record in await pool.fetch(eventlog.SQL["events_after"], operator, row.position, CASH_OUTS_MAX):
+        paid = eventlog.row_of(record)  # a gap is no reason not to tell the rest: what is missing, a proof misses
+        if not (isinstance(paid.event, wallet.CashedOut) and paid.event.table == table and paid.at == row.at):
+            break
+        yield paid
 
 
 class _Proofs:
@@ -148,13 +176,20 @@ class _Playing:
     ) -> None:
         self._game = game
         self._round = round_id
+        self._match = round_id if is_match(round_id) else None
+        """Whose money is told of: that of a match is not in its rounds."""
+        self._over = False
         self._viewer = viewer
         self._open_seed = open_seed
         self._window = range(after + 1, after + limit + 1)
         self._story: list[Any] = []
         self._bets = defaultdict[str, list[Bet]](list)
         self._seats: dict[str, str] = {}
-        """Whose chips are still in the round, by spot."""
+        """Whose chips came from a spot, as the opening names them."""
+        self._seated: set[str] = set()
+        """Players whose chips are still in."""
+        self._owed: dict[str, Amount] = {}
+        """What the match gave, until a wallet tells of it."""
         self._staked = defaultdict[str, Amount](int)
         self._returned: Amount = 0
         self._proofs = _Proofs()
@@ -171,7 +206,7 @@ class _Playing:
             shown = event if self._sees_wallet(row.stream.removeprefix(WALLET)) else None
         else:
             self._table(row, event)
-            shown = self._game.public(event, self._viewer)
+            shown = self._game.public(event, self._viewer) if self._tells(row, event) else None
         if shown is None:
             return
         self._number += 1
@@ -179,18 +214,28 @@ class _Playing:
             self._steps.append(self._step(row, shown))
 
     def ended(self, operator: str) -> Replay:
+        for player in self._owed:
+            self.prove(IN_WALLETS, player, holds=False)
         return Replay(
             round=self._round,
             table=table_of(self._round),
             game=self._game.name,
             title=self._game.title,
-            ended=self._game.round(self.state) != self._round,
+            ended=self._over if self._match is not None else self._game.round(self.state) != self._round,
             totals=self._totals(),
             proofs=self._proofs.all(named=self._viewer.role not in (Role.PLAYER, Role.STUDIO)),
-            fairness=self._game.reveals(operator, self._story),
+            fairness=self._fairness(operator),
             steps_in_all=self._number,
             steps=tuple(self._steps),
         )
+
+    def _tells(self, row: EventRow, event: Any) -> bool:
+        """Whether the event is a step: of a round every one is."""
+        return self._match is None or row.round is None or getattr(event, "match", None) == self._match
+
+    def _fairness(self, operator: str) -> Any:
+        reveals = self._game.reveals if self._match is None else self._game.reveals_match
+        return reveals(operator, self._story) if reveals is not None else None
 
     def _sees_wallet(self, player: str) -> bool:
         if self._viewer.role is Role.PLAYER:
@@ -231,18 +276,19 @@ class _Playing:
         return self.state != self._game.initial
 
     def _chips(self, row: EventRow, before: Amount | None) -> None:
-        """What moved at a table that holds chips, `before` the event in all. What a match takes and gives is not in the
-        books of its rounds."""
+        """What moved at a table that holds chips, `before` the event in all. What a match takes and gives is in its own
+        books, and not in those of its rounds."""
         told, rake, after = self._game.chips(row.event), self._game.rake(row.event), self._game.holdings(self.state)
         if before is not None and (before or after):
             brought = sum(each.amount for each in told if isinstance(each, Brought))
             same = after == before + brought - rake
             self.prove("chips are only moved, but for those brought, taken away and raked", row.type, same)
-        if match_of(row) is not None:
+        if match_of(row) != self._match:
             return
         for each in told:
             if isinstance(each, PaidIn):
-                player = self._seats.setdefault(each.spot, each.player)
+                player = self._seats[each.spot] = each.player or self._seats.get(each.spot, "")
+                self._seated.add(player)
                 self._staked[player] += each.amount
         if ended := [each for each in told if isinstance(each, PaidOut)]:
             self._paid_out(row, ended, rake)
@@ -258,7 +304,10 @@ class _Playing:
                 same = each.payout.returned == self._staked[each.player]
                 self.prove("every refund is the whole open stake of a cancelled round", each.player, same)
         self._returned += back
-        self._seats.clear()
+        self._seated.clear()
+        if self._match is not None:
+            self._over = True
+            self._owed = {each.player: each.payout.returned for each in ended if each.payout.returned}
 
     def _wallet(self, player: str, event: wallet.Event) -> None:
         bets = self._bets[player]
@@ -278,6 +327,8 @@ class _Playing:
             case wallet.Refunded(amount=amount):
                 self._refunded(player, amount, tuple(bets))
                 bets.clear()
+            case wallet.CashedOut(amount=amount):
+                self.prove(IN_WALLETS, player, self._owed.pop(player, 0) == amount)
             case _:
                 pass
 
@@ -295,7 +346,7 @@ class _Playing:
 
     def _totals(self) -> RoundTotals:
         staked = [amount for amount in self._staked.values() if amount]
-        still_open = sum(1 for bets in self._bets.values() if bets) + len(self._seats)
+        still_open = sum(1 for bets in self._bets.values() if bets) + len(self._seated)
         return RoundTotals(len(staked), sum(staked), self._returned, still_open)
 
 

@@ -49,6 +49,7 @@ from domain.wallet.evolve import INITIAL as NO_WALLET
 from domain.wallet.state import Wallet
 from services import notation
 from services.notation import Notation
+from services.projections.rounds import is_match
 
 OPERATOR = "demo"
 START: Micros = 1_800_000_000 * SECOND
@@ -296,10 +297,16 @@ class _Play:
         yield from self._sheet(self.game.about(self._state()))
 
     def proof(self, round_id: str) -> Iterator[str]:
-        """What anyone can check of a round's fairness, from its events alone."""
+        """What anyone can check of a round's fairness, or of a match, from its events alone."""
         assert self.game is not None, NO_GAME
-        events = (each.event for each in self.memory.log if each.round == round_id and each.stream.startswith(TABLE))
-        yield from self._sheet(self.game.reveals(OPERATOR, events))
+        log = [each for each in self.memory.log if each.stream.startswith(TABLE)]
+        if is_match(round_id):
+            assert self.game.reveals_match is not None, f"{self.game.name} has no matches"
+            of_match = [each for each in log if getattr(each.event, "match", None) == round_id]
+            first, last = log.index(of_match[0]), log.index(of_match[-1])
+            yield from self._sheet(self.game.reveals_match(OPERATOR, (each.event for each in log[first : last + 1])))
+        else:
+            yield from self._sheet(self.game.reveals(OPERATOR, (each.event for each in log if each.round == round_id)))
 
     def _sheet(self, facts: Struct) -> Iterator[str]:
         """A line a field, and a line for each member of a list."""

@@ -1,4 +1,4 @@
-"""Rounds, and matches of several rounds: their results, who bet in them, and any round played again from its events."""
+"""Rounds, and matches of several: their results, who bet in them, and any of them played again from its events."""
 
 from typing import Annotated
 
@@ -7,16 +7,13 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import table_of
 from domain.game import Role
 from infra.sql import queries
 from services.api import problems
 from services.api.auth import may
 from services.api.bodies import Cursor, Limit, Position, checked_id, checked_round, cursor_after
 from services.api.parts import Asked
-from services.api.problems import Problem
 from services.projections import rounds
-from services.projections.rounds import is_match
 from services.replay import Replay, replay
 
 SQL = queries("api")
@@ -95,30 +92,21 @@ async def replay_round(
     limit: Limit = 1_000,
 ) -> Replay:
     """Play a round again from its events, step by step as the caller saw it, with what it proves. `step` gives that
-    step alone; else steps after number `cursor`."""
+    step alone; else steps after number `cursor`. A match (`table-1.m3`) is played again as well: how it began, what
+    came between its rounds, how each of them and the match ended, its entries and its prize. What happened within a
+    round stands in that round's own replay."""
     caller = request.caller
     after, most = (cursor, limit) if step is None else (step - 1, 1)
     parts, round_ = request.parts, checked_round(round_id)
     open_seed = parts.open_of(caller.operator)
     played = await replay(parts.pool, caller.operator, round_, caller.viewer, open_seed, after=after, limit=most)
     if played is None:
-        raise await _not_played(request, round_)
+        raise problems.not_found("round", round_id)
     if step is not None and not played.steps:
         raise problems.not_found("step", str(step))
     if caller.role is Role.PLAYER:  # a proof that fails names whose bet it is about
         return replace(played, proofs=tuple(replace(proof, failed=()) for proof in played.proofs))
     return played
-
-
-async def _not_played(request: Asked, round_id: str) -> Problem:
-    if not is_match(round_id) or await rounds.one(request.parts.pool, request.caller.operator, round_id) is None:
-        return problems.not_found("round", round_id)
-    table = table_of(round_id)
-    detail = (
-        f"{round_id} is a match, which is replayed round by round: GET /v1/rounds?table={table} lists its rounds, each "
-        f"with the match in its result. Who won the match, and what, stands in GET /v1/rounds/{round_id}."
-    )
-    return Problem(422, "ReplayItsRounds", detail, facts={"match": round_id, "table": table})
 
 
 HANDLERS = (list_rounds, read_round, replay_round)

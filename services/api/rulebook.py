@@ -42,7 +42,6 @@ DOOR = {
     "AlreadyDecided": "The command was decided before it could be fenced.",
     "Fenced": "The command's key was fenced before it came: it did not happen and never will.",
     "Undecided": "No command was decided under this key yet.",
-    "ReplayItsRounds": "A match of several rounds is not replayed at once, but each of its rounds is.",
     "NothingSealed": "The event holds nothing sealed that an auditor may open.",
     "RoundIsOn": "What is sealed belongs to a round that is not over.",
     "NoVaultKey": "This process does not hold the vault key of the game's cards; another one may.",

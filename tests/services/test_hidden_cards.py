@@ -82,7 +82,8 @@ async def read_everything(scene: Scene) -> None:
                 await eyes.read(path)
             await eyes.read_records(company.table)
         some = sorted(company.hands)[::10]
-        for round_id in some:
+        matches = [f"{company.table}.m{number}" for number in (1, 2)] * (company.ways is GIN)
+        for round_id in (*some, *matches):
             for eyes in (*company.players[:2], *company.watchers):
                 for path in (f"rounds/{round_id}", f"rounds/{round_id}/replay"):
                     await eyes.read(path, round=round_id)

@@ -32,6 +32,7 @@ LOOKUPS = [
     ("eventlog.stream", "streams", {"operator", "stream"}),
     ("eventlog.command", "commands", {"operator", "actor", "key"}),
     ("eventlog.due", "streams", {"operator", "due"}),
+    ("replay.match_opened", "events", {"operator", "stream"}),
     ("balances.apply", "balances", {"operator", "generation", "player"}),
     ("rounds.load", "rounds", {"operator", "generation", "round"}),
     ("rounds.load_bettors", "bettors", {"operator", "generation", "round", "player"}),

@@ -5,13 +5,10 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
-from anyio import to_thread
-from click.testing import CliRunner
 
 from domain.game import Role, Viewer
 from domain.money import Payout
 from infra import postgres
-from ops.replay import command
 from services import projector, rebuild
 from services.projections import PROJECTIONS, audit, rounds, statement
 from services.projections.statement import Kind
@@ -327,21 +324,6 @@ async def test_a_hand_that_is_on_goes_as_far_as_it_went_and_shows_each_what_the_
     for player, seen in ((captain, {captain}), (box, {box}), (out, set[str]())):
         last = (await replayed(acme, hand, Viewer(player, Role.PLAYER))).steps[-1]
         assert {seat.player for seat in last.view.seats if seat.cards} == seen
-
-
-async def test_the_verb_replays_each_hand_and_says_that_a_match_is_not_replayed_at_once(acme, gin):
-    hands = await gin.match()
-    environment = {"CROUPIER_POSTGRES": acme.dsn, "CROUPIER_REDIS": acme.redis_url, "CROUPIER_SECRET": "A" * 44}
-
-    async def printed(round_id: str) -> tuple[int, str]:
-        done = await to_thread.run_sync(lambda: CliRunner().invoke(command, [round_id], env=environment))
-        return done.exit_code, done.output
-
-    for hand in (hands[0], hands[-1]):
-        code, said = await printed(hand)
-        assert (code, "RoundScored" in said, "FAILS" in said) == (0, True, False), said
-    code, said = await printed("g.m1")
-    assert (code, "replayed round by round" in said) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def forfeited(before: State, so_far: Events, context: Context) -> Decision:
     if isinstance(after, InRound):
         return _settled(before, so_far, EndedBy.FORFEIT, context)
     table = _table(after)
-    won = scoring.won(table.config, table.still_in, 0)
+    won = scoring.won(table.config, _match(table).players, 0)
     assert won is not None, "one player alone is left"
     return _won(before, so_far, won, context)
 
@@ -66,8 +66,8 @@ def _settled(
     results = _results(match, points, _shown(so_far))
     after = roles.after(match.roles, winner, _gone(match))
     totals = {each.player: each.total for each in results}
-    still_in = tuple(replace(each, total=totals[each.player]) for each in match.players if not each.forfeited)
-    won = scoring.won(table.config, still_in, match.hands + 1)
+    players = tuple(replace(each, total=totals[each.player]) for each in match.players)
+    won = scoring.won(table.config, players, match.hands + 1)
     due = context.now if won is None else None
     settled = events.RoundSettled(on.id, match.id, why, winner, results, after, openings, due)
     return Decision((*so_far, settled)) if won is None else _won(before, (*so_far, settled), won, context)
@@ -130,14 +130,13 @@ def _refunded(before: State, so_far: Events, reason: str, context: Context) -> D
 
 
 def _won(before: State, so_far: Events, won: Won, context: Context) -> Decision:
-    """The prize less the rake, in equal shares; odd units go one each to the winners in the order of the seats."""
+    """The prize less the rake, in equal shares; without a winner the entries go back."""
     if not won.winners:
         return _refunded(before, so_far, NO_POINTS, context)
     table = _table(fold(evolve, before, so_far))
     match, prize = _match(table), table.prize
     rake = table.config.rake(prize)
-    share, odd = divmod(prize - rake, len(won.winners))
-    paid = _paid_out(table, match, {player: share + (at < odd) for at, player in enumerate(won.winners)})
+    paid = _paid_out(table, match, scoring.shares(prize - rake, won.winners))
     return _over(before, so_far, events.MatchSettled(match.id, won.why, prize, rake, paid, None), context)
 
 

@@ -178,7 +178,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     adviser_sees: AdviserSees = AdviserSees.ON_ASK
     turn_seconds: Annotated[int, Meta(ge=5, le=300)] = 30
     layoff_seconds: Annotated[int, Meta(ge=5, le=300, description="To lay off on a knock.")] = 30
-    time_bank_seconds: Annotated[int, Meta(ge=0, le=300, description="Once a hand, when the turn's are over.")] = 30
+    time_bank_seconds: Annotated[int, Meta(ge=0, le=300, description="Once a hand, when a turn's are over.")] = 30
     away_turns: Annotated[int, Meta(ge=1, le=100, description="So many missed in a row are a forfeit.")] = 3
     dead_minutes: Annotated[int, Meta(ge=1, le=1_440, description="All away for so long: cancelled.")] = 5
     pause_seconds: Annotated[int, Meta(ge=0, le=600, description="From one hand to the next.")] = 5

@@ -51,11 +51,11 @@ def _award(before: InRound, so_far: Events, winners: tuple[int, ...], why: Ended
     after = fold(evolve, before, so_far)
     assert isinstance(after, Ending), "the hand is over"
     on = after.round
-    rake = 0 if _in_first_circuit(before) else after.table.config.rake(on.pot)
-    shares = _shares(on, winners, on.pot - rake)
+    rake = 0 if in_first_circuit(before) else after.table.config.rake(on.pot)
+    due = shares(on, winners, on.pot - rake)
     shown = {each.seat: each.cards for each in after.shown}
     results = tuple(
-        PlayerResult(each.seat, each.player, each.paid, shares.get(each.seat, 0), shown.get(each.seat, ()))
+        PlayerResult(each.seat, each.player, each.paid, due.get(each.seat, 0), shown.get(each.seat, ()))
         for each in on.players
     )
     first = next(each for each in on.players if each.seat in winners)
@@ -64,7 +64,7 @@ def _award(before: InRound, so_far: Events, winners: tuple[int, ...], why: Ended
     return _ended(before, (*so_far, settled), context)
 
 
-def _in_first_circuit(state: InRound) -> bool:
+def in_first_circuit(state: InRound) -> bool:
     """Whoever's turn it is has not bet yet: then nobody has had a second turn."""
     if not isinstance(state, Turn):
         return False
@@ -72,7 +72,7 @@ def _in_first_circuit(state: InRound) -> bool:
     return acting is not None and not acting.bet
 
 
-def _shares(on: Round, winners: tuple[int, ...], pot: Amount) -> dict[int, Amount]:
+def shares(on: Round, winners: tuple[int, ...], pot: Amount) -> dict[int, Amount]:
     """Equal shares; odd units go one each to the winners in play order from the seat after the dealer (D10)."""
     each, odd = divmod(pot, len(winners))
     order = [player.seat for player in on.players if player.seat in winners]
