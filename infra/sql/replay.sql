@@ -2,7 +2,6 @@
 select position, stream, type, schema, data from events
 where operator = $1 and position > $2 order by position limit $3
 
-<<<<<<< HEAD
 -- ended: rounds that are over, as they began, from a moment on
 select round, first from rounds
 where operator = $1 and first > $2 and opened_at >= $3 and status in ('settled', 'refunded', 'skipped')
@@ -15,9 +14,8 @@ select n.actor, n.key, c.body from unnest($2::text[], $3::text[]) as n (actor, k
 cross join lateral (
     select body from commands where operator = $1 and actor = n.actor and key = n.key limit 1
 ) c
-=======
+
 -- match_opened: where in its table's stream a match begins; the last ones are found first
 select version from events
 where operator = $1 and stream = $2 and type like '%.MatchOpened' and data ->> 'match' = $3
 order by version desc limit 1
->>>>>>> 92e3f49fce78af69506ce30cc0466ccbd2e98048
