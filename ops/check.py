@@ -14,7 +14,7 @@ HOUSE = Path(__file__).resolve().parent.parent
 PACKAGES = ("domain", "infra", "services", "ops")
 _BIN = Path(sys.executable).parent
 _STRICTLY = ("check", "--quiet", "--fail-on", "low", "--skip-suppressed", "--strict-config", "--no-env")
-_ALL_TESTS = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+_ALL_TESTS = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 """Each worker has its own servers; a file's tests share a database. More than there are cores, for tests mostly wait
 for clocks and servers; the order is that of tests/conftest.py."""
 

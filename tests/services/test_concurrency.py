@@ -188,7 +188,10 @@ async def test_five_settlements_of_one_round_at_once_pay_every_bettor_once(groun
 async def test_many_players_doing_everything_at_once_conserve_every_unit(house):
     await house.open_players(60)
     await house.open_table()
-    await Load(house, 60).run(5)
+    for _ in range(10):  # on a slow machine no round may have ended after the first
+        await Load(house, 60).run(5)
+        if await house.count("teen_patti_2020.RoundSettled"):
+            break
     assert await house.count("teen_patti_2020.RoundSettled") > 0
     await house.end()
     assert house.retries == 0, "nothing was wrong, and yet somebody had to ask again"
