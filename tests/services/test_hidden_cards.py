@@ -20,6 +20,8 @@ from tests.services.gin_ways import GIN, WORD
 from tests.services.patti_ways import PATTI
 from tests.services.table_players import Company, Eyes, Text, gathered
 
+pytestmark = pytest.mark.slow
+
 TABLES = [(PATTI, 20, {}), (PATTI, 20, {}), (GIN, 4, {"layoff": "declared", "knock_limit": 60}), (GIN, 4, {})]
 """How many hands each, and what is other than by chance."""
 
