@@ -14,6 +14,7 @@ import pytest
 from domain.game import Role, Viewer
 from ops.fault_ground import Ground, standing
 from ops.fault_house import House, clients, open_house
+from services.divergence import rounds_again
 from tests.domain import gin_knowledge
 from tests.services.card_search import NOBODY, Archive, stored
 from tests.services.gin_ways import GIN, WORD
@@ -150,6 +151,15 @@ async def test_a_seat_that_comes_again_anywhere_is_told_the_very_same_frames(sce
             async with aclosing(eyes.frames(company.table, after)) as frames:
                 again = [await anext(frames) for _ in expected]
             assert again == expected
+
+
+async def test_every_hand_decided_again_comes_to_what_is_stored(scene):
+    pool, keys = scene.ground.services.pool, scene.ground.services.vault
+    again = [each async for each in rounds_again(pool, "leaky", keys)]
+    assert [each for each in again if each.differences] == []
+    assert {each.game for each in again} == {"three_patti", "gin_rummy"}
+    assert sum(each.commands for each in again) > 500
+    assert sum(each.left for each in again) == 0
 
 
 # --- Leaks, planted -----------------------------------------------------------------------------------------------
