@@ -122,8 +122,8 @@ def _points(
     if scored is not None:
         score = scoring.score(opened.config, scored.knocker, scored.opponent, doubled=opened.doubled)
         told = scoring.Score(scored.why, scored.winner, scored.points)
-        laid_out = _laid_out(scored, opened.limit)
-        yield Check("the hands score what was told, for whom it was told", laid_out and score == told)
+        fits = laid_out(scored, opened.limit)
+        yield Check("the hands score what was told, for whom it was told", fits and score == told)
         points = {scored.winner: scored.points}
     before = {each.player: each.total for each in opened.match.players}
     gained = (_gained(each, points, before) for each in settled.results)
@@ -138,7 +138,7 @@ def _gained(result: PlayerResult, points: dict[str, int], before: dict[str, int]
     return result.points == gained and result.total == before.get(result.player, 0) + gained
 
 
-def _laid_out(scored: events.RoundScored, limit: int) -> bool:
+def laid_out(scored: events.RoundScored, limit: int) -> bool:
     """Melds are melds, what was laid off makes longer ones, and what is unmatched counts what was told."""
     knocker, opponent = scored.knocker, scored.opponent
     longer = (
