@@ -275,7 +275,7 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     explains_payout: Callable[[Iterable[E], str, Payout], str]
     """How this player's payout follows, given the events as above: the odds and the arithmetic, to the unit. Where
     players hold chips, of the `PaidOut` of the round or of the match; the last hand's events are enough. Unexplained
-    if it does not follow."""
+    if it does not follow. That a bet was placed at all is for its player's wallet to tell."""
 
 
 def fold(evolve: Callable[[S, E], S], state: S, events: Iterable[E]) -> S:

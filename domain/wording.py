@@ -53,7 +53,7 @@ def returned(currency: str, *parts: Amount) -> str:
 
 def listed(items: Iterable[str]) -> str:
     """One, two and three."""
-    *rest, last = items
+    *rest, last = tuple(items) or ("nobody",)
     return f"{', '.join(rest)} and {last}" if rest else last
 
 

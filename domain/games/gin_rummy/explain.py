@@ -226,8 +226,9 @@ def _laid_down(scored: events.RoundScored, knocked: events.Knocked, limit: int) 
         f"{_melded(knocker)}; unmatched {_unmatched(knocker)}{declared}."
     )
     laid = "".join(
-        f"; laid off {wording.cards((each.card,))} on {wording.cards(knocker.melds[each.meld])}"
-        for each in opponent.laid
+        f"; laid off {wording.cards(cards)} on {wording.cards(meld)}"
+        for index, meld in enumerate(knocker.melds)
+        if (cards := [each.card for each in opponent.laid if each.meld == index])
     )
     yield f"{opponent.player} answers: {_melded(opponent)}{laid}; unmatched {_unmatched(opponent)}."
 
@@ -258,8 +259,10 @@ def _score(hand: _Hand, scored: events.RoundScored) -> Iterator[str]:
         case _:
             more = f"{opponent.points} - {knocker.points} = {opponent.points - knocker.points}"
             yield f"{knocker.player} has less unmatched than {opponent.player}: the difference, {more} (G22)."
-    twice = ", twice that, for the upcard is a spade" if hand.opened.doubled else ""
-    yield f"{scored.winner} scores {scored.points}{twice}."
+    if hand.opened.doubled:
+        yield f"{scored.winner} scores 2 x {scored.points // 2} = {scored.points}, doubled by a spade as upcard."
+    else:
+        yield f"{scored.winner} scores {scored.points}."
 
 
 def _totals(results: Iterable[PlayerResult]) -> str:

@@ -168,6 +168,6 @@ def _settled(odds: Odds | None, payout: Payout, currency: str) -> str:
     if odds == PUSH:
         return f", so the stake comes back; {wording.returned(currency, payout.staked)}"
     won, stake = odds.winnings(payout.staked), wording.number(payout.staked)
-    times = f"{odds.numerator}" if odds.denominator == 1 else f"{odds.numerator}/{odds.denominator}"
+    times = wording.number(odds.numerator) + (f"/{odds.denominator}" if odds.denominator > 1 else "")
     end = wording.returned(currency, payout.staked, won)
     return f", which pays {odds}: {stake} x {times} = {wording.number(won)} won; {end}"

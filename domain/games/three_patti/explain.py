@@ -63,7 +63,7 @@ def explains_payout(of_round: Iterable[events.Event], player: str, payout: Payou
         case "refunded":
             return f"{player} put in {paid}: the hand was cancelled, so all of it comes back; {came_back}"
         case "won":
-            return f"{player} put in {paid} and won {_of_the_pot(end, payout.returned)}; {came_back}"
+            return f"{player} put in {paid} and won {_of_the_pot(end)}; {came_back}"
         case _:
             return f"{player} put in {paid} and did not win; {came_back}"
 
@@ -119,6 +119,8 @@ def _checked(hand: _Hand) -> End:
 
 def _winners(hand: _Hand, after: Ending) -> tuple[int, ...]:
     still_in = tuple(each.seat for each in after.round.active)
+    if not still_in:
+        raise Unexplained("all have folded: nobody is left to win")
     if hand.shown is None:
         if len(still_in) != 1:
             raise Unexplained(f"{len(still_in)} are still in the hand, and no hands were shown")
@@ -261,11 +263,9 @@ def _pot(hand: _Hand, on: Round, end: events.RoundSettled) -> Iterator[str]:
         yield f"{wording.number(left)} in {len(won)} shares is {wording.number(share)} each{odd_units} (D10)."
 
 
-def _of_the_pot(end: End, won: Amount) -> str:
-    if not isinstance(end, events.RoundSettled):
-        return wording.number(won)
-    less = f" less the rake, {wording.number(end.pot)} - {wording.number(end.rake)}" if end.rake else ""
+def _of_the_pot(end: End) -> str:
+    assert isinstance(end, events.RoundSettled), "a refund wins nothing"
     whole = sum(1 for each in end.results if each.won) == 1
-    return (
-        f"{'' if whole else 'a share of '}the pot{less}, {'=' if less and whole else 'which is'} {wording.number(won)}"
-    )
+    left = f", {wording.number(end.pot)} - {wording.number(end.rake)} = {wording.number(end.pot - end.rake)}"
+    less = f" less the rake{left if whole else ''}" if end.rake else ""
+    return f"{'' if whole else 'a share of '}the pot{less}"
