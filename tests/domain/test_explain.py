@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from domain import fairness, wording
 from domain.cards import DECK, Rank, parse
-from domain.game import Resulted, Role, Unexplained, Viewer
+from domain.game import PaidOut, Resulted, Role, Unexplained, Viewer
 from domain.games import GAMES
+from domain.games.gin_rummy.events import MatchSettled
 from domain.games.teen_patti_2020 import events as of_2020
 from domain.games.teen_patti_2020.pays import Result, Spot, returns, showdown
 from domain.games.teen_patti_2020.rules import SLOTS, Config
@@ -24,6 +25,7 @@ from domain.hands.five_card import BonusCategory, best_five, bonus
 from domain.hands.three_card import rank
 from domain.money import Bet, Payout, Wager
 from tests.domain import gin_table, patti_table
+from tests.domain.test_gin_rummy_ends import drawn_hand, patched
 from tests.domain.told_rounds import Told, cards_in, every_written_round, last_number, rounds, sums, written
 
 DATA = Path(__file__).parents[1] / "data"
@@ -57,6 +59,40 @@ def test_a_hand_that_ends_in_the_first_circuit_pays_no_rake_and_says_so() -> Non
         table.does(table.state.round.at(seat).player, patti_table.commands.Fold())
     [told] = rounds(patti_table.GAME, table.memory.log).values()
     assert "No rake is taken from a hand that ends in the first circuit." in told.round()
+
+
+def test_a_prize_that_two_share_is_told_to_the_odd_unit() -> None:
+    """A hundred hands are over, and two have as much."""
+    config = replace(gin_table.SMALL, rake_bps=150)
+    table = patched(gin_table.Table(config).seated("cid", "ann", "bob"), hands=99, totals=[30, 20, 30])
+    match = table.state.table.match
+    drawn_hand(table)
+    [told, *_] = rounds(gin_table.GAME, table.memory.log).values()
+    story = [replace(event, match=match) if hasattr(event, "upcard") else event for event in told.story]
+    told = Told(told.game, story, told.payouts)
+    assert "cid and bob won the match, with the highest total after 100 hands (D14)." in told.round()
+    whole, share = "3,000 - 45 = 2,955", "1,477 each, and 1 odd, one each in the order of the seats"
+    assert told.paid() == [
+        f"cid's entry of 1,000: cid won one of 2 shares of the prize less the rake, {whole}: {share}; "
+        "returned: 1,478 (14.78 INR).",
+        "ann's entry of 1,000: ann did not win the match; returned: 0 (0.00 INR).",
+        f"bob's entry of 1,000: bob won one of 2 shares of the prize less the rake, {whole}: {share}; "
+        "returned: 1,477 (14.77 INR).",
+    ]
+
+
+def test_a_match_that_ends_between_hands_is_explained_from_its_last_hand_on() -> None:
+    table = gin_table.Table(replace(gin_table.SMALL, players=2)).seated()
+    table.plays_hand()
+    table.does("ann", gin_table.commands.LeaveTable())
+    story = table.events
+    paid = [each for each in gin_table.GAME.chips(story[-1]) if isinstance(each, PaidOut)]
+    told = Told(gin_table.GAME, story, [(each.player, each.payout) for each in paid])
+    assert "bob won the match, being the only one left (D14)." in told.round()
+    assert [last_number(sentence) for sentence in told.paid()] == [0, 2_000]
+    ended = told.story[next(at for at, event in enumerate(story) if isinstance(event, MatchSettled)) :]
+    with pytest.raises(Unexplained, match="none of these events"):
+        gin_table.GAME.explains_payout(ended, "bob", told.payouts[1][1])
 
 
 def test_a_currency_without_decimals_has_none() -> None:

@@ -310,4 +310,4 @@ def _of_the_prize(over: events.MatchSettled) -> str:
         return whole
     share, odd = divmod(left, winners)
     odd_units = f", and {odd} odd, one each in the order of the seats" if odd else ""
-    return f"with {winners - 1} more {whole}: {wording.number(share)} each{odd_units}"
+    return f"one of {winners} shares of {whole}: {wording.number(share)} each{odd_units}"

@@ -138,7 +138,7 @@ def _paid(outcome: Outcome, payout: Payout) -> Payout:
     """What the game returns for the same wager."""
     try:
         [paid] = returns(outcome, (Bet(payout.bet, outcome.round, (Wager(payout.spot, payout.staked),)),))
-    except ValueError as fault:  # a stake off the step has no exact payout (D4)
+    except (ValueError, ZeroDivisionError) as fault:  # a stake off the step has no exact payout (D4)
         raise Unexplained(str(fault)) from fault
     return paid
 
