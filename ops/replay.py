@@ -15,6 +15,8 @@ from services.notation import Notation
 from services.replay import STEPS_MAX, Replay, Step, replay
 
 AUDITOR = Viewer("replay", Role.AUDITOR)
+SENTENCES_MAX = 40
+"""Of the explanation; more is for machines."""
 
 
 @click.command(
@@ -69,7 +71,15 @@ def _tell(played: Replay) -> None:
         click.echo(f"{step.number:>7} -> {who}{notation.named(step.event, played.round)}")
     if played.steps_in_all > len(played.steps):
         click.echo(f"        ... {played.steps_in_all - len(played.steps)} more steps; --step N shows any of them")
+    _tell_explained(played.explained)
     _tell_proofs(played)
+
+
+def _tell_explained(sentences: tuple[str, ...]) -> None:
+    for sentence in sentences[:SENTENCES_MAX]:
+        click.echo(sentence)
+    if len(sentences) > SENTENCES_MAX:
+        click.echo(f"        ... {len(sentences) - SENTENCES_MAX} more; --json has them")
 
 
 def _tell_proofs(played: Replay) -> None:

@@ -26,11 +26,12 @@ from domain.game import (
     PaidOut,
     Role,
     RoundTotals,
+    Unexplained,
     Viewer,
     no_open,
 )
 from domain.games import GAMES
-from domain.money import Amount, Bet
+from domain.money import Amount, Bet, Payout
 from domain.wallet import events as wallet
 from domain.wallet.views import Account, postings
 from infra import codec, eventlog
@@ -89,6 +90,8 @@ class Replay(Struct, frozen=True):
     fairness: Any
     """What anyone can check of the round's cards, checked, as its game tells it; None if the game has nothing.
     Its `checks` are each a `what` and a `holds`, in every game."""
+    explained: tuple[str, ...]
+    """In plain English: how the round came out, then each payout that the viewer may see, at most as many as steps."""
     steps_in_all: int
     steps: tuple[Step, ...]
 
@@ -192,6 +195,8 @@ class _Playing:
         """What the match gave, until a wallet tells of it."""
         self._staked = defaultdict[str, Amount](int)
         self._returned: Amount = 0
+        self._payouts: list[tuple[str, Payout]] = []
+        """Those that the viewer may see."""
         self._proofs = _Proofs()
         self._steps: list[Step] = []
         self._number = 0
@@ -216,6 +221,7 @@ class _Playing:
     def ended(self, operator: str) -> Replay:
         for player in self._owed:
             self.prove(IN_WALLETS, player, holds=False)
+        explained = self._explained()
         return Replay(
             round=self._round,
             table=table_of(self._round),
@@ -225,6 +231,7 @@ class _Playing:
             totals=self._totals(),
             proofs=self._proofs.all(named=self._viewer.role not in (Role.PLAYER, Role.STUDIO)),
             fairness=self._fairness(operator),
+            explained=explained,
             steps_in_all=self._number,
             steps=tuple(self._steps),
         )
@@ -236,6 +243,20 @@ class _Playing:
     def _fairness(self, operator: str) -> Any:
         reveals = self._game.reveals if self._match is None else self._game.reveals_match
         return reveals(operator, self._story) if reveals is not None else None
+
+    def _explained(self) -> tuple[str, ...]:
+        what, game = "the round and its payouts can be explained from the events", self._game
+        told: list[str] = []
+        if self._match is not None:
+            return ()  # its hands are explained in their own replays
+        try:
+            told += game.explains_round(self._story)
+            told += (game.explains_payout(self._story, *each) for each in self._payouts[: len(self._window)])
+            self.prove(what, self._round, True)
+        except Unexplained as fault:
+            told.append(f"Contradicted: {fault}")
+            self.prove(what, self._round, False)
+        return tuple(told)
 
     def _sees_wallet(self, player: str) -> bool:
         if self._viewer.role is Role.PLAYER:
@@ -283,6 +304,7 @@ class _Playing:
             brought = sum(each.amount for each in told if isinstance(each, Brought))
             same = after == before + brought - rake
             self.prove("chips are only moved, but for those brought, taken away and raked", row.type, same)
+        self._payouts += ((each.player, each.payout) for each in told if isinstance(each, PaidOut))
         if match_of(row) != self._match:
             return
         for each in told:
@@ -334,6 +356,7 @@ class _Playing:
 
     def _settled(self, player: str, event: wallet.BetsSettled, bets: tuple[Bet, ...]) -> None:
         self._returned += event.returned
+        self._payouts += ((player, each) for each in event.payouts if self._sees_wallet(player))
         outcome: Outcome | None = self._game.result(self.state)
         payouts = self._game.returns(outcome, bets) if outcome is not None else ()
         same = payouts == event.payouts and sum(payout.returned for payout in payouts) == event.returned
@@ -341,7 +364,10 @@ class _Playing:
 
     def _refunded(self, player: str, amount: Amount, bets: tuple[Bet, ...]) -> None:
         self._returned += amount
-        whole = isinstance(self._game.result(self.state), Cancelled) and amount == sum(bet.amount for bet in bets)
+        outcome = self._game.result(self.state)
+        if isinstance(outcome, Cancelled) and self._sees_wallet(player):
+            self._payouts += ((player, each) for each in self._game.returns(outcome, bets))
+        whole = isinstance(outcome, Cancelled) and amount == sum(bet.amount for bet in bets)
         self.prove("every refund is the whole open stake of a cancelled round", player, whole)
 
     def _totals(self) -> RoundTotals:

@@ -32,6 +32,7 @@ CASH = 20_000
 PLAYERS = ("ann", "bob", "cid")
 CARD = re.compile(r'"([2-9TJQKA][shdc])"')
 CHIPS_MOVE = "chips are only moved, but for those brought, taken away and raked"
+EXPLAINED = "the round and its payouts can be explained from the events"
 FOLDS = "the table's state is what its round's own events fold to"
 
 
@@ -287,7 +288,8 @@ async def test_every_hand_of_a_match_is_replayed_from_its_own_events_and_proves_
         assert views == [kind == "MatchOpened" for kind in kinds], "before the opening there is nothing to see"
         known = 2 if kinds[0] == "MatchOpened" else 1
         tried = {proof.what: proof.tried for proof in replay.proofs}
-        assert tried == {CHIPS_MOVE: len(kinds) - known} | ({FOLDS: 1} if hand == hands[-1] else {})
+        assert tried == {CHIPS_MOVE: len(kinds) - known, EXPLAINED: 1} | ({FOLDS: 1} if hand == hands[-1] else {})
+        assert sum("; returned: " in each for each in replay.explained) == (3 if hand == hands[-1] else 0)
         assert ("what was won and the rake are all that was paid in" in [check.what for check in replay.checks]) == (
             hand == hands[-1]
         )

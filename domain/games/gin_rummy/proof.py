@@ -147,9 +147,9 @@ def _scores(
     if (scored := _scored(story)) is not None:
         score = scoring.score(opened.config, scored.knocker, scored.opponent, doubled=opened.doubled)
         told = scoring.Score(scored.why, scored.winner, scored.points)
-        laid_out = _laid_out(scored, opened.limit)
-        yield Check("the hands score what was told, for whom it was told", laid_out and score == told)
-        at_best = laid_out and _at_best(opened, story, scored)
+        fits = laid_out(scored, opened.limit)
+        yield Check("the hands score what was told, for whom it was told", fits and score == told)
+        at_best = fits and _at_best(opened, story, scored)
         yield Check("where nobody declared anything, they lie as well as they can", at_best)
         same = (settled.why, settled.winner) == (scored.why, scored.winner)
         yield Check("the hand ended with that score", same)
@@ -191,7 +191,7 @@ def _match_after(
         yield Check("the match is over if the hand has decided it, and else goes on", decided == bool(ends))
 
 
-def _laid_out(scored: events.RoundScored, limit: int) -> bool:
+def laid_out(scored: events.RoundScored, limit: int) -> bool:
     """Melds are melds, what was laid off makes longer ones, and what is unmatched counts what was told."""
     knocker, opponent = scored.knocker, scored.opponent
     longer = (
