@@ -140,8 +140,8 @@ def test_a_card_laid_off_on_a_gin_is_found() -> None:
     gin = events.Spread("ann", (run, kings), (), 0)
     other = events.Spread("bob", (), parse("Qh"), 10, (events.LaidOff(parse("8s")[0], 0),))
     scored = events.RoundScored("t.1", rules.EndedBy.GIN, gin, other, "ann", 35)
-    assert not proof._laid_out(scored, 10)
-    assert proof._laid_out(replace(scored, opponent=replace(other, laid=())), 10)
+    assert not proof.laid_out(scored, 10)
+    assert proof.laid_out(replace(scored, opponent=replace(other, laid=())), 10)
 
 
 def test_a_card_taken_from_the_pile_and_laid_there_again_as_another_is_found() -> None:

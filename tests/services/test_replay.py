@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from domain.game import Role, Viewer
 from infra import codec, eventlog, postgres
 from ops.replay import command
-from services.replay import Fold, Replay, replay
+from services.fold import Fold
+from services.replay import Replay, replay
 from tests.services.town import OPERATOR, Town, town
 
 AUDITOR = Viewer("aud", Role.AUDITOR)
