@@ -35,6 +35,7 @@ from infra import codec, eventlog
 from infra.eventlog import EventRow, LogTorn
 from infra.postgres import Pool
 from infra.sql import queries
+from services.frames import Scene, Sight, encode, table_at
 from services.projections.rounds import match_of
 from services.projections.statement import Movement, movement
 
@@ -45,7 +46,8 @@ STEPS_MAX = 1_000
 class Step(Struct, frozen=True):
     """One event, the table as the viewer saw it then, and the money it moved. `hash` is its link in the log's chain.
 
-    There is no view before the round's opening: what the table was then is in no event of the round.
+    `sent` is the body of the command as it was sent, where it was the viewer's own, or an auditor looks on who has
+    opened what is sealed. `frame`, if it is asked for, is what this viewer was sent of the event live, byte for byte.
     """
 
     number: int
@@ -60,6 +62,8 @@ class Step(Struct, frozen=True):
     view: Any
     money: Movement | None
     hash: str
+    sent: str | None = None
+    frame: str | None = None
 
 
 class Proof(Struct, frozen=True):
@@ -84,6 +88,12 @@ class Replay(Struct, frozen=True):
     Its `checks` are each a `what` and a `holds`, in every game."""
     steps_in_all: int
     steps: tuple[Step, ...]
+    viewer: Viewer
+    """As whom it is seen."""
+    view_number: int
+    """Of views and frames: a frame of the same number is equal byte for byte."""
+    opening: int | None
+    """The position of the event that opened the round. What is sealed of its cards is opened there."""
 
     @property
     def checks(self) -> tuple[Any, ...]:
@@ -103,6 +113,7 @@ async def replay(
     *,
     after: int = 0,
     limit: int = STEPS_MAX,
+    frames: bool = False,
 ) -> Replay | None:
     """The round, with at most `limit` steps after number `after`; None if the log knows no such round."""
     playing: _Playing | None = None
@@ -111,7 +122,8 @@ async def replay(
             game = GAMES.get(row.type.partition(".")[0])
             if game is None:
                 return None  # the round's opening is its first event, so this is no round
-            playing = _Playing(game, round_id, viewer, open_seed, after, limit)
+            table = await table_at(pool, operator, game, row.stream, row.version - 1)
+            playing = _Playing(game, round_id, viewer, open_seed, table, range(after + 1, after + limit + 1), frames)
         playing.play(row)
     if playing is None:
         return None
@@ -144,13 +156,24 @@ class _Playing:
     """A round on its way: the table's state, every bettor's open bets or chips, and what is proved so far."""
 
     def __init__(
-        self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, open_seed: Open, after: int, limit: int
+        self,
+        game: Game[Any, Any, Any],
+        round_id: str,
+        viewer: Viewer,
+        open_seed: Open,
+        table: Any,
+        window: range,
+        frames: bool,
     ) -> None:
         self._game = game
         self._round = round_id
         self._viewer = viewer
-        self._open_seed = open_seed
-        self._window = range(after + 1, after + limit + 1)
+        self._sight = Sight(game, table_of(round_id), viewer, open_seed)
+        self._scene = Scene(0, table, 0, None, 0)
+        """What the viewer saw: the table with what it was before the round, of which the proofs know nothing."""
+        self._window = window
+        self._frames = frames
+        self._opening: int | None = None
         self._story: list[Any] = []
         self._bets = defaultdict[str, list[Bet]](list)
         self._seats: dict[str, str] = {}
@@ -165,18 +188,20 @@ class _Playing:
         self.version = 0
 
     def play(self, row: EventRow) -> None:
-        event = row.event
+        event, told = row.event, None
+        if row.stream in self._sight.streams:
+            self._scene, told = self._sight.after(self._scene, row)
         if row.stream.startswith(WALLET):
             self._wallet(row.stream.removeprefix(WALLET), event)
             shown = event if self._sees_wallet(row.stream.removeprefix(WALLET)) else None
         else:
             self._table(row, event)
-            shown = self._game.public(event, self._viewer)
+            shown = told
         if shown is None:
             return
         self._number += 1
         if self._number in self._window:
-            self._steps.append(self._step(row, shown))
+            self._steps.append(self._step(row, shown, told))
 
     def ended(self, operator: str) -> Replay:
         return Replay(
@@ -190,6 +215,9 @@ class _Playing:
             fairness=self._game.reveals(operator, self._story),
             steps_in_all=self._number,
             steps=tuple(self._steps),
+            viewer=self._viewer,
+            view_number=self._game.view_number,
+            opening=self._opening,
         )
 
     def _sees_wallet(self, player: str) -> bool:
@@ -197,8 +225,8 @@ class _Playing:
             return self._viewer.actor == player
         return self._viewer.role is not Role.STUDIO
 
-    def _step(self, row: EventRow, shown: Any) -> Step:
-        own = tuple(self._bets[self._viewer.actor]) if self._viewer.role is Role.PLAYER else ()
+    def _step(self, row: EventRow, shown: Any, told: Any) -> Step:
+        frame = self._sight.frame(self._scene, row, shown)
         return Step(
             number=self._number,
             position=row.position,
@@ -209,9 +237,10 @@ class _Playing:
             stream=row.stream,
             type=row.type,
             event=shown,
-            view=self._game.view(self.state, self._viewer, own, self._open_seed) if self._begun else None,
+            view=frame.view,
             money=movement(row) if row.stream.startswith(WALLET) else None,
             hash=row.hash.hex(),
+            frame=encode(frame).decode() if self._frames and told is not None else None,
         )
 
     def _table(self, row: EventRow, event: Any) -> None:
@@ -220,6 +249,8 @@ class _Playing:
         self.state = self._game.evolve(self.state, event)
         self._chips(row, before)
         self._story.append(event)
+        if isinstance(event, self._game.opening):
+            self._opening = row.position
         if said := _books(event):
             totals = self._totals()
             said_right = said == (totals.bettors, totals.staked, totals.returned)

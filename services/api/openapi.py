@@ -22,8 +22,8 @@ from services.api.auth import Guard
 from services.api.examples import KNOWN, example_of
 from services.api.problems import MEDIA_TYPE, Problem, ProblemBody
 from services.api.samples import sample_of
-from services.api.sse import Frame
 from services.api.tables import AT_TABLE
+from services.frames import Frame
 
 REF = "#/components/schemas/{name}"
 ABOUT = """\
