@@ -57,7 +57,7 @@ def named(name: str) -> Viewer:
         return ONLOOKER
     if name in STAFF:
         return Viewer("", Role(name))
-    return Viewer(name.removeprefix(PLAYER), Role.PLAYER)
+    return Viewer(name.removeprefix(PLAYER) or name, Role.PLAYER)
 
 
 def name_of(viewer: Viewer) -> str:
