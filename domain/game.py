@@ -255,6 +255,8 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     the rules showed him; and for an auditor, once the round is over, all. Empty where players hold no cards."""
     public: Callable[[E, Viewer], Any]
     """The event as this viewer may see it, or None."""
+    view_number: int
+    """Of `view` and `public`: raised with any change by which a viewer would be sent other bytes for the same event."""
     about: Callable[[S], Any]
     """The table's public particulars: config, limits, pay table with exact returns."""
     deadline: Callable[[S], Micros | None]

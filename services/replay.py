@@ -36,8 +36,10 @@ from infra import codec, eventlog
 from infra.eventlog import EventRow
 from infra.postgres import Pool
 from infra.sql import queries
+from services.frames import Scene, Sight, encode, table_at
 from services.projections.rounds import ends, is_match, match_of
 from services.projections.statement import Movement, movement
+from services.proofs import Proof, Proofs
 
 SQL = queries("replay")
 STEPS_MAX = 1_000
@@ -49,7 +51,8 @@ CASH_OUTS_MAX = 16
 class Step(Struct, frozen=True):
     """One event, the table as the viewer saw it then, and the money it moved. `hash` is its link in the log's chain.
 
-    There is no view before the round's opening: what the table was then is in no event of the round.
+    `sent` is the body of the command as it was sent, where it was the viewer's own, or an auditor looks on who has
+    opened what is sealed. `frame`, if it is asked for, is what this viewer was sent of the event live, byte for byte.
     """
 
     number: int
@@ -64,15 +67,8 @@ class Step(Struct, frozen=True):
     view: Any
     money: Movement | None
     hash: str
-
-
-class Proof(Struct, frozen=True):
-    """Something worked out again from the events. `tried` counts the cases, `failed` names those that differ."""
-
-    what: str
-    holds: bool
-    tried: int
-    failed: tuple[str, ...] = ()
+    sent: str | None = None
+    frame: str | None = None
 
 
 class Replay(Struct, frozen=True):
@@ -92,6 +88,12 @@ class Replay(Struct, frozen=True):
     """In plain English: how the round came out, then each payout that the viewer may see, at most as many as steps."""
     steps_in_all: int
     steps: tuple[Step, ...]
+    viewer: Viewer
+    """As whom it is seen."""
+    view_number: int
+    """Of views and frames: a frame of the same number is equal byte for byte."""
+    opening: int | None
+    """The position of the event that opened the round. What is sealed of its cards is opened there."""
 
     @property
     def checks(self) -> tuple[Any, ...]:
@@ -111,6 +113,7 @@ async def replay(
     *,
     after: int = 0,
     limit: int = STEPS_MAX,
+    frames: bool = False,
 ) -> Replay | None:
     """The round or match, with at most `limit` steps after number `after`; None if the log knows none of this name."""
     playing: _Playing | None = None
@@ -120,7 +123,8 @@ async def replay(
             game = GAMES.get(row.type.partition(".")[0])
             if game is None:
                 return None  # the round's opening is its first event, so this is no round
-            playing = _Playing(game, round_id, viewer, open_seed, after, limit)
+            table = await table_at(pool, operator, game, row.stream, row.version - 1)
+            playing = _Playing(game, round_id, viewer, open_seed, table, range(after + 1, after + limit + 1), frames)
         playing.play(row)
     if playing is None:
         return None
@@ -151,29 +155,18 @@ async def _of_match(pool: Pool, operator: str, match: str) -> AsyncIterator[Even
         yield paid
 
 
-class _Proofs:
-    def __init__(self) -> None:
-        self._tried = defaultdict[str, int](int)
-        self._failed = defaultdict[str, list[str]](list)
-
-    def prove(self, what: str, case: str, holds: bool) -> None:
-        self._tried[what] += 1
-        if not holds:
-            self._failed[what].append(case)
-
-    def all(self, *, named: bool) -> tuple[Proof, ...]:
-        """What was proved; the cases that failed are named only to those who may know of them."""
-        return tuple(
-            Proof(what, what not in self._failed, tried, tuple(self._failed.get(what, ())) if named else ())
-            for what, tried in self._tried.items()
-        )
-
-
 class _Playing:
     """A round on its way: the table's state, every bettor's open bets or chips, and what is proved so far."""
 
     def __init__(
-        self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, open_seed: Open, after: int, limit: int
+        self,
+        game: Game[Any, Any, Any],
+        round_id: str,
+        viewer: Viewer,
+        open_seed: Open,
+        table: Any,
+        window: range,
+        frames: bool,
     ) -> None:
         self._game = game
         self._round = round_id
@@ -181,8 +174,12 @@ class _Playing:
         """Whose money is told of: that of a match is not in its rounds."""
         self._over = False
         self._viewer = viewer
-        self._open_seed = open_seed
-        self._window = range(after + 1, after + limit + 1)
+        self._sight = Sight(game, table_of(round_id), viewer, open_seed)
+        self._scene = Scene(0, table, 0, None, 0)
+        """What the viewer saw: the table with what it was before the round, of which the proofs know nothing."""
+        self._window = window
+        self._frames = frames
+        self._opening: int | None = None
         self._story: list[Any] = []
         self._bets = defaultdict[str, list[Bet]](list)
         self._seats: dict[str, str] = {}
@@ -195,7 +192,7 @@ class _Playing:
         self._returned: Amount = 0
         self._payouts: list[tuple[str, Payout]] = []
         """Those that the viewer may see."""
-        self._proofs = _Proofs()
+        self._proofs = Proofs()
         self._steps: list[Step] = []
         self._number = 0
         self.prove = self._proofs.prove
@@ -203,18 +200,20 @@ class _Playing:
         self.version = 0
 
     def play(self, row: EventRow) -> None:
-        event = row.event
+        event, told = row.event, None
+        if row.stream in self._sight.streams:
+            self._scene, told = self._sight.after(self._scene, row)
         if row.stream.startswith(WALLET):
             self._wallet(row.stream.removeprefix(WALLET), event)
             shown = event if self._sees_wallet(row.stream.removeprefix(WALLET)) else None
         else:
             self._table(row, event)
-            shown = self._game.public(event, self._viewer) if self._tells(row, event) else None
+            shown = told if self._tells(row, event) else None
         if shown is None:
             return
         self._number += 1
         if self._number in self._window:
-            self._steps.append(self._step(row, shown))
+            self._steps.append(self._step(row, shown, told))
 
     def ended(self, operator: str) -> Replay:
         for player in self._owed:
@@ -232,6 +231,9 @@ class _Playing:
             explained=explained,
             steps_in_all=self._number,
             steps=tuple(self._steps),
+            viewer=self._viewer,
+            view_number=self._game.view_number,
+            opening=self._opening,
         )
 
     def _tells(self, row: EventRow, event: Any) -> bool:
@@ -261,8 +263,8 @@ class _Playing:
             return self._viewer.actor == player
         return self._viewer.role is not Role.STUDIO
 
-    def _step(self, row: EventRow, shown: Any) -> Step:
-        own = tuple(self._bets[self._viewer.actor]) if self._viewer.role is Role.PLAYER else ()
+    def _step(self, row: EventRow, shown: Any, told: Any) -> Step:
+        frame = self._sight.frame(self._scene, row, shown)
         return Step(
             number=self._number,
             position=row.position,
@@ -273,9 +275,10 @@ class _Playing:
             stream=row.stream,
             type=row.type,
             event=shown,
-            view=self._game.view(self.state, self._viewer, own, self._open_seed) if self._begun else None,
+            view=frame.view,
             money=movement(row) if row.stream.startswith(WALLET) else None,
             hash=row.hash.hex(),
+            frame=encode(frame).decode() if self._frames and told is not None else None,
         )
 
     def _table(self, row: EventRow, event: Any) -> None:
@@ -284,6 +287,8 @@ class _Playing:
         self.state = self._game.evolve(self.state, event)
         self._chips(row, before)
         self._story.append(event)
+        if isinstance(event, self._game.opening):
+            self._opening = row.position
         if said := _books(event):
             totals = self._totals()
             said_right = said == (totals.bettors, totals.staked, totals.returned)

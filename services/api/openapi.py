@@ -22,8 +22,8 @@ from services.api.auth import Guard
 from services.api.examples import KNOWN, example_of
 from services.api.problems import MEDIA_TYPE, Problem, ProblemBody
 from services.api.samples import sample_of
-from services.api.sse import Frame
 from services.api.tables import AT_TABLE
+from services.frames import Frame
 
 REF = "#/components/schemas/{name}"
 ABOUT = """\
@@ -67,6 +67,8 @@ def _problems() -> list[Problem]:
         problems.refused("Fenced", {}),
         problems.too_large(),
         Problem(415, "UnsupportedMediaType", "Send the body as Content-Type: application/json (UTF-8)."),
+        problems.round_is_on("table-1.42"),
+        Problem(409, "NotOpened", "What ann saw is sealed: open it first.", facts={"positions": (1_042,)}),
         problems.refused("InsufficientFunds", {"balance": 2_000, "needed": 8_000}),
         Problem(422, "KeyReused", "This Idempotency-Key was used before, for another request.", facts={"key": "bet-1"}),
         problems.internal(changing=True),
@@ -115,6 +117,8 @@ class Operation:
         self.words = python.cleandoc(fn.__doc__ or "")
         self.answer: Any = get_args(answer)[0] if get_origin(answer) is Response else answer
         self.body: Any = handler.opt.get("body")
+        self.besides: list[int] = handler.opt.get("besides", [])
+        self.example: str = handler.opt.get("example", _SIGNED)
         self.status: int = handler.status_code
         guards = cast("list[Any]", handler.guards or [])
         self.roles: tuple[Role, ...] = next((guard.roles for guard in guards if isinstance(guard, Guard)), ())
@@ -149,7 +153,12 @@ class Operation:
         default = self.defaults[name]
         if not in_path and default not in (None, ""):
             schema["default"] = default
-        return {"name": name, "in": "path" if in_path else "query", "required": in_path, "schema": schema}
+        return {
+            "name": name.removesuffix("_"),
+            "in": "path" if in_path else "query",
+            "required": in_path,
+            "schema": schema,
+        }
 
     def _headers(self) -> Iterable[dict[str, Any]]:
         if self.is_command:
@@ -166,12 +175,12 @@ class Operation:
 
     def _answers(self) -> dict[str, Any]:
         statuses = [400, 404, 500, 503] + [401, 403] * bool(self.roles)
-        statuses += [409, 413, 415, 422] * (self.method in ("post", "delete"))
+        statuses += [409, 413, 415, 422] * (self.method in ("post", "delete")) + self.besides
         refs = {str(status): {"$ref": f"#/components/responses/Problem{status}"} for status in sorted(statuses)}
         if self.answer == ASGIApp:
             content = {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAMED}}
         elif self.answer is str:
-            content = {"text/plain": {"schema": {"type": "string"}, "example": _SIGNED}}
+            content = {"text/plain": {"schema": {"type": "string"}, "example": self.example}}
         else:
             example = sample_of(self.answer) or example_of(self.answer)
             content = {"application/json": {"schema": _ref(self.answer), "example": example}}

@@ -43,6 +43,7 @@ DOOR = {
     "Fenced": "The command's key was fenced before it came: it did not happen and never will.",
     "Undecided": "No command was decided under this key yet.",
     "NothingSealed": "The event holds nothing sealed that an auditor may open.",
+    "NotOpened": "What this viewer saw is sealed, and not opened by you, on record.",
     "RoundIsOn": "What is sealed belongs to a round that is not over.",
     "NoVaultKey": "This process does not hold the vault key of the game's cards; another one may.",
     "NotSigned": "The notary has not signed what is asked for; it does within a second, where it runs.",

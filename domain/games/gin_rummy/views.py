@@ -37,6 +37,9 @@ from domain.games.gin_rummy.state import (
 )
 from domain.money import Amount, Payout
 
+VIEW_NUMBER = 1
+"""Another number when a view, or what is shown of an event, changes."""
+
 # --- The table ----------------------------------------------------------------------------------------------------
 
 

@@ -53,6 +53,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     view=views.view,
     hands=_no_hands,
     public=views.public,
+    view_number=views.VIEW_NUMBER,
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,

@@ -44,6 +44,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     view=views.view,
     hands=views.hands,
     public=views.public,
+    view_number=views.VIEW_NUMBER,
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,

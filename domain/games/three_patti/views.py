@@ -34,6 +34,9 @@ from domain.games.three_patti.state import (
 )
 from domain.money import Amount, Payout
 
+VIEW_NUMBER = 1
+"""Another number when a view, or what is shown of an event, changes."""
+
 RANKING = (
     "Trio, pure sequence, sequence, color, pair, high card; A-K-Q is the highest sequence, then A-2-3, then K-Q-J. "
     "Suits never decide."
