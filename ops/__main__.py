@@ -28,6 +28,7 @@ VERBS = {
         "player": ("player", "Block and unblock players."),
     },
     "Read and prove": {
+        "verify": ("verify", "Verify a dossier, with nothing but the file and a public key."),
         "replay": ("replay", "Play a stored round again, event by event."),
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
         "audit": ("audit", "Hold every event of the log against what was signed of it."),
