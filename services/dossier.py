@@ -32,7 +32,7 @@ _Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
 
 
-class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+class StoredEvent(Struct, frozen=True, forbid_unknown_fields=True):
     """An event as it is stored: with its position this is all that its leaf is the hash of."""
 
     stream: str
@@ -76,7 +76,7 @@ class Proved(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     position: Annotated[int, Meta(ge=1, le=2**63 - 1)]
     path: tuple[_Hash, ...]
-    entry: Entry | None = None
+    entry: StoredEvent | None = None
     leaf: _Hash | None = None
     shown: Shown | None = None
 

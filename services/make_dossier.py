@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import msgspec
@@ -20,12 +20,14 @@ from infra.postgres import Pool
 from infra.vault import SEALED, Vault
 from services import openings, tree
 from services.batch import Accepted, Stored, StoredRefused
-from services.dossier import Dossier, Entry, Form, Proved, Rules, Sent, Shown, rules_hash
+from services.dossier import Dossier, Form, Proved, Rules, Sent, Shown, StoredEvent, rules_hash
 from services.executor import Executor
 from services.openings import OpenedSeed, RoundIsOn
 
 _SIGNED_WITHIN_S = 3.0
 _LOOK_AGAIN_S = 0.1
+_BESIDE = 100
+"""Positions before and after a round: its first and last command may have begun or ended there."""
 
 _stored: "msgspec.json.Decoder[Stored]" = msgspec.json.Decoder(Stored)
 
@@ -64,8 +66,8 @@ async def story(pool: Pool, operator: str, round_id: str) -> Story | None:
     if stored is not None and game.round(codec.decode_state(stored["decider"], stored["state"])) == round_id:
         raise RoundIsOn(round_id)
     before = await _before(pool, operator, table, rows[0].version, opening)
-    refusals = await pool.fetch(SQL["refused_between"], operator, rows[0].position, rows[-1].position, table)
-    whole = sorted((*before, *rows, *map(eventlog.row_of, refusals)), key=lambda row: row.position)
+    beside = await _beside(pool, operator, table, rows)
+    whole = sorted((*before, *rows, *beside), key=lambda row: row.position)
     return Story(operator, round_id, game, opening, tuple(whole))
 
 
@@ -81,6 +83,20 @@ async def _before(pool: Pool, operator: str, table: str, first: int, opening: Ev
         eventlog.row_of(row)
         for row in await pool.fetch(SQL["events_of_stream_between"], operator, table, published, first - 1)
     ]
+
+
+async def _beside(pool: Pool, operator: str, table: str, rows: Sequence[EventRow]) -> list[EventRow]:
+    """What was refused at the table while the round was on; and what its commands did that is not of the round, as to
+    buy in."""
+    names = {(row.actor, row.command) for row in rows if row.command is not None}
+    first, last = rows[0].position - _BESIDE, rows[-1].position + _BESIDE
+    actors, keys = [actor for actor, _ in names], [key for _, key in names]
+    found = map(eventlog.row_of, await pool.fetch(SQL["beside_round"], operator, first, last, table, actors, keys))
+    return [row for row in found if _is_beside(row, rows, names)]
+
+
+def _is_beside(row: EventRow, rows: Sequence[EventRow], names: Container[tuple[str, str | None]]) -> bool:
+    return (row.actor, row.command) in names or rows[0].position < row.position < rows[-1].position
 
 
 async def opened_seed(pool: Pool, keys: Vault, told: Story) -> str | None:
@@ -152,8 +168,8 @@ def _shown(row: EventRow, public: Any) -> Shown:
     return Shown(*_place(row), Raw(codec.encode(public).encode()))
 
 
-def _entry(row: EventRow) -> Entry:
-    return Entry(*_place(row), row.data)
+def _entry(row: EventRow) -> StoredEvent:
+    return StoredEvent(*_place(row), row.data)
 
 
 def _place(row: EventRow) -> tuple[str, int, str, int, str | None, str | None, str, str, int]:

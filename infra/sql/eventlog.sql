@@ -71,10 +71,12 @@ order by version desc limit 1
 select position, stream, version, type, schema, round, command, actor, role, at, data, hash
 from events where operator = $1 and stream = $2 and version between $3 and $4 order by version
 
--- refused_between: what was refused at a table between two positions
+-- beside_round: what was refused at a table between two positions, and what else some commands did there
 select position, stream, version, type, schema, round, command, actor, role, at, data, hash
-from events where operator = $1 and position between $2 and $3
-    and type = 'refused.CommandRefused' and data ->> 'stream' = $4 order by position
+from events where operator = $1 and position between $2 and $3 and round is null and (
+    type = 'refused.CommandRefused' and data ->> 'stream' = $4
+    or command is not null and (actor, command) in (select * from unnest($5::text[], $6::text[]))
+) order by position
 
 -- commands_of: what became of some commands, each an index lookup
 select c.actor, c.key, c.body, c.received, c.decided, c.outcome, c.first, c.last

@@ -102,7 +102,7 @@ async def replay_round(
     open_seed = parts.open_of(caller.operator)
     played = await replay(parts.pool, caller.operator, round_, caller.viewer, open_seed, after=after, limit=most)
     if played is None:
-        raise await _not_played(request, round_)
+        raise await not_played(request, round_)
     if step is not None and not played.steps:
         raise problems.not_found("step", str(step))
     if caller.role is Role.PLAYER:  # a proof that fails names whose bet it is about
@@ -110,7 +110,7 @@ async def replay_round(
     return played
 
 
-async def _not_played(request: Asked, round_id: str) -> Problem:
+async def not_played(request: Asked, round_id: str) -> Problem:
     if not is_match(round_id) or await rounds.one(request.parts.pool, request.caller.operator, round_id) is None:
         return problems.not_found("round", round_id)
     table = table_of(round_id)

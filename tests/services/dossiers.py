@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 
+import ops.standalone.verify_dossier as standalone
 from domain.game import Role, Viewer
 from infra import notes
 from infra.vault import Vault
@@ -32,10 +33,18 @@ class Rounds:
         self.tokens = tokens
         self.ids: dict[str, str] = {}
         self.on = ""
+        self._made: dict[tuple[str, str, str], Dossier] = {}
 
     # --- Dossiers ---------------------------------------------------------------------------------------------------
 
     async def dossier(self, round_id: str, form: Form, player: str = "") -> Dossier:
+        """Each is made once."""
+        name = (round_id, form, player)
+        if name not in self._made:
+            self._made[name] = await self._make(round_id, form, player)
+        return self._made[name]
+
+    async def _make(self, round_id: str, form: Form, player: str) -> Dossier:
         pool = self.house.services.pool
         told = await make_dossier.story(pool, "lotus", round_id)
         assert told is not None
@@ -117,3 +126,9 @@ async def played(house: Casino) -> AsyncGenerator[Rounds]:
 def failing(raw: bytes, keys: Sequence[notes.PublicKey] = KEYS) -> Check | None:
     """The first check that fails."""
     return next((check for check in verify(raw, keys) if not check.holds), None)
+
+
+def standalone_failure(raw: bytes, keys: Sequence[notes.PublicKey] = KEYS) -> str | None:
+    """What the independent verifier says fails."""
+    known = {pair for key in keys for pair in standalone.known_keys(str(key)).items()}
+    return standalone.first_failure(raw, dict(known))
