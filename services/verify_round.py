@@ -87,8 +87,8 @@ class _Course:
         dense = versions == list(range(versions[0], versions[0] + len(versions)))
         what = f"of the table's {len(versions)} events none is missing, from {versions[0]} to {versions[-1]}"
         yield Check(what, "" if dense else "one is")
-        record = self.dossier.proved[-1].event
         if self.dossier.form == "auditor":
+            record = self.dossier.seen[-1].event
             where = (self.opening.position, self.table, self.dossier.round)
             same = isinstance(record, SealOpened) and (record.position, record.stream, record.round) == where
             why = record.why if isinstance(record, SealOpened) else ""

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 import ops.standalone.verify_dossier as standalone
 from domain.game import Role, Viewer
 from infra import notes
-from infra.vault import Vault
 from services import make_dossier
 from services.dossier import Dossier, Form
 from services.notary import Notaries
@@ -17,7 +16,10 @@ from services.verify_round import Check
 
 from .conftest import Casino
 from .gin import Gin
+from .gin_http import GinTable
 from .patti import Patti
+from .patti_http import PattiTable
+from .seats_http import SeatsOverHttp
 
 SEED, OTHER = bytes(range(32)), bytes(range(1, 33))
 KEYS = [notes.public_key("croupier/lotus/1", SEED)]
@@ -82,8 +84,24 @@ class Rounds:
         await house.done("/v1/tables/t/commands", body, house.bearer(Role.SUPERVISOR))
         await self.over("t.2")
         self.ids["banked, cancelled"] = "t.2"
-        self.on = "t.3"
         await house.until("t", "betting")
+        await self.over("t.3")
+        self.ids["skipped"] = "t.3"
+        self.on = "t.4"
+        await house.until("t", "betting")
+
+    async def live(self) -> None:
+        """20-20 from a scanner: one card comes in the wrong slot, and is scanned again."""
+        house = self.house
+        await house.table("live", kind="live", betting_seconds=1)
+        await house.bet(self.tokens["ann"], "live.1", "six", player_a=100, player_b=100)
+        studio, path = house.bearer(Role.STUDIO), "/v1/tables/live/commands"
+        for slot, card in zip(("A1", "B1", "A2", "B2", "A3", "B3"), ("As", "2h", "Ad", "7c", "Ac", "9d"), strict=True):
+            await house.until("live", "dealing")
+            await house.done(path, {"type": "DealCard", "round": "live.1", "slot": slot, "card": card}, studio)
+        await house.done(path, {"type": "ConfirmResult", "round": "live.1", "winner": "player_a"}, studio)
+        await self.over("live.1")
+        self.ids["live"] = "live.1"
 
     async def over(self, round_id: str) -> None:
         table = round_id.partition(".")[0]
@@ -102,11 +120,44 @@ class Rounds:
             self.ids[f"patti, {what}"] = await getattr(table, what)()
             await table.tick(lambda state: type(state).__name__ != "Ending")
 
-    async def gin(self, vault: Vault) -> None:
-        table = Gin(self.house.worker, vault, self.house.services.pool, "lotus", "g")
+    async def patti_over_http(self) -> None:
+        """With a seed of a player's, an act out of turn, one who comes and one who goes while the hand is on."""
+        table = PattiTable(self.house, "q")
+        await SeatsOverHttp.open(table, "a", "b", "c")
+        await table.does("a", "GiveClientSeed", seed="a-word", round="q.1")
+        await table.dealt()
+        first = await table.turn()
+        second = next(name for name in ("a", "b", "c") if name != first)
+        assert (await table.send(second, "Fold")).status_code == 409
+        await table.arrive("d")
+        await table.does("d", "SitDown", amount=table.buy_in)
+        await table.does(second, "SeeCards")
+        await table.circuit()
+        await table.does(await table.turn(), "LeaveTable")
+        await table.does(await table.turn(), "Fold")
+        await self.over("q.1")
+        self.ids["patti, over http"] = "q.1"
+
+    async def gin(self) -> None:
+        table = Gin(self.house.worker, self.house.services.vault, self.house.services.pool, "lotus", "g")
         await table.open(*PLAYERS)
         for what in ("played", "drawn", "cancelled"):
             self.ids[f"gin, {what}"] = await getattr(table, what)()
+        self.ids["gin, broken off"] = await table.still_on()
+        _, box, out = await table.roles()
+        await table.does(box, "LeaveTable")
+        await table.does(out, "LeaveTable")
+
+    async def gin_over_http(self) -> None:
+        """With advice that was asked for, and a discard that was refused."""
+        table = await GinTable(self.house, "h").open("a", "b", "c")
+        captain, box, out = await table.dealt()
+        await table.does(captain, "AskAdvice")
+        await table.does(out, "SendAdvice", text="take the upcard")
+        await table.takes(captain)
+        assert (await table.send(captain, "Discard", card=(await table.hand(box))[0])).status_code in (409, 422)
+        await table.knocks(captain)
+        self.ids["gin, over http"] = "h.1"
 
 
 @asynccontextmanager
@@ -114,9 +165,8 @@ async def played(house: Casino) -> AsyncGenerator[Rounds]:
     notary = asyncio.create_task(Notaries(house.services.pool, {"k1": SEED}).run())
     tokens = {name: await house.player(name, 100_000) for name in PLAYERS}
     rounds = Rounds(house, tokens)
-    await rounds.bank()
-    await rounds.patti()
-    await rounds.gin(house.services.vault)
+    for play in (rounds.bank, rounds.live, rounds.patti, rounds.patti_over_http, rounds.gin, rounds.gin_over_http):
+        await play()
     yield rounds
     notary.cancel()
     with suppress(asyncio.CancelledError):

@@ -14,11 +14,14 @@ from anyio import to_thread
 from click.testing import CliRunner
 
 import ops.standalone.verify_dossier as standalone
-from domain.game import Role
+from domain.game import Role, Viewer
+from infra import eventlog
 from infra.notes import PublicKey
 from ops.verify import command
 from services.dossier import write
 from services.verify import verify
+from tests.domain import gin_knowledge, patti_knowledge
+from tests.services.card_search import HEX
 
 from .conftest import Casino, assert_problem
 from .dossiers import KEYS, OTHER, Rounds, failing, notes, played, standalone_failure
@@ -104,14 +107,37 @@ def _sealed(told: Any) -> list[str]:
     return [each for value in told for each in _sealed(value)] if isinstance(told, list) else []
 
 
-async def test_a_hand_that_was_folded_is_in_no_form_but_the_auditors(rounds: Rounds) -> None:
-    """Of 3 Patti nobody is shown a folded hand: no card at all stands in what is written of it."""
-    round_id = rounds.ids["patti, folded"]
-    for form, player in (("operator", ""), ("player", "ann")):
-        told = await rounds.dossier(round_id, form, player)  # type: ignore[arg-type]
-        of_round = [row for row in told.seen if row.round == round_id]
-        assert of_round
-        assert not [row for row in of_round if '"cards":["' in row.data or '"card":"' in row.data]
+KNOWLEDGE = {"patti": patti_knowledge.Knowledge, "gin": gin_knowledge.Knowledge}
+
+
+async def known_of(rounds: Rounds, what: str, round_id: str) -> Any:
+    """What the model says can be known when the round is over."""
+    pool, vault = rounds.house.services.pool, rounds.house.services.vault
+    known = KNOWLEDGE[what.partition(",")[0]]("lotus", partial(vault.open, "lotus"))
+    last = await pool.fetchval("select max(position) from events where operator = 'lotus' and round = $1", round_id)
+    async for row in eventlog.of_stream(pool, "lotus", f"table:{round_id.partition('.')[0]}"):
+        if row.position <= last:
+            known.learn(row.event)
+    return known
+
+
+async def test_no_players_form_names_a_card_that_the_player_may_not_know(rounds: Rounds) -> None:
+    """As the models tell who know neither a game's state nor its views."""
+    tried = 0
+    for what, round_id in rounds.ids.items():
+        if what.partition(",")[0] not in KNOWLEDGE:
+            continue
+        known = await known_of(rounds, what, round_id)
+        for player in (*known.hands, "nobody"):
+            told = await rounds.dossier(round_id, "player", player)
+            texts = [row.data for row in told.seen if row.round == round_id] + [
+                each.body or "" for each in told.commands
+            ]
+            named = {card for text in texts for card in patti_knowledge.CARD.findall(text)}
+            assert named <= known.of(Viewer(player, Role.PLAYER)), (what, player)
+            assert not known.secrets & set(HEX.findall(" ".join(texts))), (what, player)
+            tried += 1
+    assert tried > 20
 
 
 # --- Over HTTP ------------------------------------------------------------------------------------------------------
