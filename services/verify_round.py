@@ -73,6 +73,7 @@ class _Course:
         self.table = TABLE + table_of(dossier.round)
         self.of_table = [row for row in dossier.seen if row.stream == self.table]
         self.names = {(each.actor, each.key) for each in dossier.commands}
+        self.asked = {(row.actor, row.command) for row in rows if row.command is not None}
         self.places = {each.position for each in dossier.events}
         self.refusals = [row for row in dossier.proved if row.stream.startswith(REFUSED)]
         told = [dossier.seed, *map(_seed_in, rows)]
@@ -105,7 +106,7 @@ class _Course:
             case str(prefix) if prefix == TABLE:
                 return row.stream == self.table and (row.round == self.dossier.round) == within
             case str(prefix) if prefix == WALLET:
-                beside = row.round is None and (row.actor, row.command) in self.names
+                beside = row.round is None and (row.actor, row.command) in self.asked
                 return own and (beside or row.round == self.dossier.round)
             case str(prefix) if prefix == REFUSED:
                 return own and within and row.event.stream == self.table
@@ -173,7 +174,7 @@ class _Course:
         order = [(each.first, each.actor, each.key) for each in sent]
         yield Check("the commands are in order, each once", _unless(order == sorted(set(order))))
         wrong = next((f"{each.key} of {each.actor}" for each in sent if not self._gave(each)), None)
-        asked = ((row.actor, row.command) for row in (*self.rows, *self.refusals) if row.command is not None)
+        asked = self.asked | {(row.actor, row.command) for row in self.refusals if row.command is not None}
         ours = {name for name in asked if self.is_whole or name[0] == self.dossier.viewer}
         what = f"of each of {len(sent)} commands the log has what came of it, and when it was decided"
         yield Check(what, f"{wrong} is told otherwise" if wrong else _unless(self.names == ours))

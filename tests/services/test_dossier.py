@@ -24,7 +24,7 @@ from tests.domain import gin_knowledge, patti_knowledge
 from tests.services.card_search import HEX
 
 from .conftest import Casino, assert_problem
-from .dossiers import KEYS, OTHER, Rounds, failing, notes, played, standalone_failure
+from .dossiers import KEYS, OTHER, PLAYERS, Rounds, failing, notes, played, standalone_failure
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def lines(raw: bytes) -> list[str]:
     return [check.what for check in verify(raw, KEYS)]
 
 
-FORMS = (("auditor", ""), ("operator", ""), ("player", "ann"), ("player", "nobody"))
+FORMS = (("auditor", ""), ("operator", ""), *(("player", name) for name in (*PLAYERS, "nobody")))
 
 
 @pytest.mark.parametrize(("form", "player"), FORMS)
