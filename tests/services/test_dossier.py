@@ -1,5 +1,6 @@
 """Dossiers of rounds of every game: they hold, to both verifiers, and tell each reader what he may know."""
 
+import base64
 import json
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import ops.standalone.verify_dossier as standalone
 from domain.game import Role, Viewer
 from infra import eventlog
 from infra.notes import PublicKey
+from ops.dossier import command as make_verb
 from ops.verify import command
 from services.dossier import write
 from services.verify import verify
@@ -209,6 +211,43 @@ async def test_the_verb_tells_each_check_on_a_line_and_ends_well_if_all_hold(rou
         done = await to_thread.run_sync(CliRunner().invoke, command, [str(file), "--key", nonsense])
         assert done.exit_code == 2, done.output
         assert "Traceback" not in done.output
+
+
+async def test_the_verb_writes_the_file_and_the_keys_or_says_why_not(rounds: Rounds, tmp_path: Path) -> None:
+    settings = rounds.house.services.settings
+    environment = {
+        "CROUPIER_POSTGRES": settings.postgres,
+        "CROUPIER_REDIS": settings.redis,
+        "CROUPIER_SECRET": base64.b64encode(settings.secret).decode(),
+        "CROUPIER_VAULT_KEYS": ",".join(
+            f"{name}:{base64.b64encode(key).decode()}" for name, key in settings.vault_keys.items()
+        ),
+    }
+    file, keys = tmp_path / "dossier.json", tmp_path / "log.pub"
+
+    async def run(round_id: str, *more: str) -> Any:
+        asked = [round_id, "--out", str(file), "--keys", str(keys), *more]
+        return await to_thread.run_sync(partial(CliRunner().invoke, make_verb, asked, env=environment))
+
+    for more, form in (
+        ((), "operator"),
+        (("--player", "ann"), "player"),
+        (("--auditor", "zoe", "--why", "dispute 12", "--operator", "lotus"), "auditor"),
+    ):
+        done = await run(rounds.ids["patti, shown"], *more)
+        assert done.exit_code == 0, done.output
+        assert json.loads(file.read_bytes())["form"] == form
+        assert failing(file.read_bytes(), [PublicKey.parse(keys.read_text())]) is None
+    for round_id, more, code, said in (
+        (rounds.on, (), 1, "is still on"),
+        ("t.999", (), 1, "knows no round"),
+        ("g.m1", (), 1, "a match has a dossier for each of its rounds"),
+        ("t.1", ("--auditor", "zoe"), 2, "say why"),
+        ("t.1", ("--player", "ann", "--auditor", "zoe", "--why", "x"), 2, "give --player or --auditor"),
+        ("t.1", ("--operator", "nobody"), 1, "there is no operator"),
+    ):
+        done = await run(round_id, *more)
+        assert (done.exit_code, said in done.output) == (code, True), done.output
 
 
 async def test_the_second_verifier_needs_nothing_of_this_project(rounds: Rounds, tmp_path: Path) -> None:
