@@ -28,6 +28,8 @@ VERBS = {
         "player": ("player", "Block and unblock players."),
     },
     "Read and prove": {
+        "dossier": ("dossier", "Write a round and all that proves it to one file."),
+        "verify": ("verify", "Verify a dossier, with nothing but the file and a public key."),
         "replay": ("replay", "Play a stored round again, event by event."),
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
         "audit": ("audit", "Hold every event of the log against what was signed of it."),

@@ -286,6 +286,10 @@ class Client:
     async def post(self, path: str, body: Mapping[str, Any], kind: type[T]) -> T:
         return msgspec.json.decode((await self._sent(path, body, "")).content, type=kind)
 
+    async def file(self, path: str, body: Mapping[str, Any]) -> bytes:
+        """What is to be kept as it came."""
+        return (await self._sent(path, body, "")).content
+
     async def _sent(self, path: str, body: Mapping[str, Any], key: str) -> httpx.Response:
         headers = {**self._headers, "idempotency-key": key or new_key()}
         return _checked(await self._http.post(self._url + path, json=body, headers=headers))

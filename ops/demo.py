@@ -23,7 +23,12 @@ from services.reconcile import reconcile
 @click.option(
     "--key", envvar="CROUPIER_KEY", help="A key of the role operator there; with `up`: $(cat data/keys/operator)."
 )
-def command(url: str | None, key: str | None) -> None:
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder for a dossier of a round of each game, and log.pub, the keys that verify them.",
+)
+def command(url: str | None, key: str | None, out: Path | None) -> None:
     """Play a few rounds of each game over HTTP, told step by step, and check that the books agree.
 
     Exit 0 only if all did.
@@ -34,9 +39,9 @@ def command(url: str | None, key: str | None) -> None:
     teller = Teller()
     try:
         if url and key:
-            asyncio.run(_play_at(url, key, teller))
+            asyncio.run(_play_at(url, key, teller, out))
         else:
-            _play_in_private(teller)
+            _play_in_private(teller, out)
     except (EmbeddedError, SettingsError, Problem, httpx.HTTPError, TimeoutError) as fault:
         raise click.ClickException(
             f"the demo could not be played to its end: {fault or type(fault).__name__}"
@@ -48,9 +53,9 @@ def command(url: str | None, key: str | None) -> None:
     click.secho(f"\nAll {teller.held} checks hold.", fg="green", bold=True)
 
 
-async def _play_at(url: str, key: str, teller: Teller) -> None:
+async def _play_at(url: str, key: str, teller: Teller, out: Path | None) -> None:
     try:
-        await _play(url, key, teller)
+        await _play(url, key, teller, out)
     except (httpx.ConnectError, httpx.UnsupportedProtocol) as fault:
         raise click.ClickException(
             f"the demo could not be played to its end: no service answers at {url}: {fault}; "
@@ -58,24 +63,24 @@ async def _play_at(url: str, key: str, teller: Teller) -> None:
         ) from fault
 
 
-async def _play(url: str, key: str, teller: Teller) -> None:
+async def _play(url: str, key: str, teller: Teller, out: Path | None) -> None:
     async with Client(url, key) as operator:
-        story = Story(operator, key.removeprefix("ck_").partition(".")[0], teller)
+        story = Story(operator, key.removeprefix("ck_").partition(".")[0], teller, out)
         await story.play()
 
 
-def _play_in_private(teller: Teller) -> None:
+def _play_in_private(teller: Teller, out: Path | None) -> None:
     with tempfile.TemporaryDirectory(prefix="croupier-demo-") as folder, Stack(Path(folder)) as private:
         teller.scene("A bare machine becomes a casino backend")
         private.start(teller.say)
-        asyncio.run(_play_and_reconcile(private, teller))
+        asyncio.run(_play_and_reconcile(private, teller, out))
 
 
-async def _play_and_reconcile(private: Stack, teller: Teller) -> None:
+async def _play_and_reconcile(private: Stack, teller: Teller, out: Path | None) -> None:
     key = await demo_house.first_key(private.settings, demo_house.OPERATOR, "Demo Casino")
     async with Client(private.url, key) as operator:
         await demo_house.seen(operator)
-    await _play(private.url, key, teller)
+    await _play(private.url, key, teller, out)
     teller.scene("The whole log is folded again and compared with every balance, state and projection")
     pool = await postgres.pool(private.settings.postgres, name="demo")
     try:

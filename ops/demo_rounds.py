@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ops import bots_2020, demo_gin, demo_patti, demo_proof
+from ops import bots_2020, demo_dossiers, demo_gin, demo_patti, demo_proof
 from ops.client import BalanceNow, Client, Frame, LogPage, Replay, Statement, View, new_key
 from ops.demo_teller import WAIT_S, Teller, first, money, unless_refused
 
@@ -23,10 +24,11 @@ ALL_SPOTS = {
 class Story:
     """Each run has players and tables of its own, so that it may be told again at the same house."""
 
-    def __init__(self, operator: Client, house: str, teller: Teller) -> None:
+    def __init__(self, operator: Client, house: str, teller: Teller, out: Path | None = None) -> None:
         run = new_key()[:6]
         self.house = house
         self.tell = teller
+        self.out = out
         self.operator = operator
         self.studio = self.supervisor = self.auditor = operator
         self.ann = self.bo = operator
@@ -47,6 +49,7 @@ class Story:
             await patti.play()
             gin = demo_gin.Gin(self.operator, self.auditor, self.house, self.tell)
             await gin.play()
+            await demo_dossiers.made(self.auditor, (round_id, patti.round, gin.round), self.out, self.tell)
             await self._books(self.ann_id, self.bo_id, *(guest.id for guest in (*patti.guests, *gin.guests)))
         finally:
             await self._close_house()

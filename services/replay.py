@@ -7,7 +7,7 @@ player sees only their own. The proofs are worked out from all of it, whoever as
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -132,6 +132,14 @@ async def replay(
     if stored is not None and stored["version"] == playing.version:
         live = codec.decode_state(stored["decider"], stored["state"])
         playing.prove("the table's state is what its round's own events fold to", round_id, live == playing.state)
+    return playing.ended(operator)
+
+
+def replayed(operator: str, game: Game[Any, Any, Any], round_id: str, rows: Iterable[EventRow]) -> Replay:
+    """The same without a log and without steps, from events that are at hand."""
+    playing = _Playing(game, round_id, Viewer("", Role.AUDITOR), no_open, game.initial, range(0), frames=False)
+    for row in rows:
+        playing.play(row)
     return playing.ended(operator)
 
 

@@ -62,3 +62,26 @@ select stream, decider from streams where operator = $1 and state_schema < $2 or
 
 -- replace_state: the same state in its new shape, unless the stream has moved on
 update streams set state = $4::json, state_schema = $5 where operator = $1 and stream = $2 and version = $3
+
+-- published: the version of a table at which the hash of a seed was told to all, before a version
+select version from events where operator = $1 and stream = $2 and version < $3 and strpos(data::text, $4) > 0
+order by version desc limit 1
+
+-- events_of_stream_between: one stream between two versions
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and stream = $2 and version between $3 and $4 order by version
+
+-- beside_round: what was refused at a table between two positions, and what else some commands did there
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and position between $2 and $3 and round is null and (
+    type = 'refused.CommandRefused' and data ->> 'stream' = $4
+    or command is not null and (actor, command) in (select * from unnest($5::text[], $6::text[]))
+) order by position
+
+-- commands_of: what became of some commands, each an index lookup
+select c.actor, c.key, c.body, c.received, c.decided, c.outcome, c.first, c.last
+from unnest($2::text[], $3::text[]) as n (actor, key)
+cross join lateral (
+    select actor, key, body, received, decided, outcome, first, last from commands
+    where operator = $1 and actor = n.actor and key = n.key limit 1
+) c

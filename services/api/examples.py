@@ -47,7 +47,7 @@ KNOWN: dict[str, Any] = {
 }
 """Values by the names of their fields, wherever they fit the field's type."""
 
-_TEXTS = ("text", "EUR", "table-1.42", "As", "00")
+_TEXTS = ("text", "EUR", "table-1.42", "As", "00", 64 * "0")
 
 
 def example_of(kind: Any, *, whole: bool = True) -> Any:

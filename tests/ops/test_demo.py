@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+import ops.standalone.verify_dossier as standalone
 from domain import fairness
 from domain.fairness import ClientSeed
 from infra import eventlog
@@ -27,14 +28,21 @@ def run(*options: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.slow
-def test_on_a_bare_machine_every_check_holds() -> None:
-    told = run()
+def test_on_a_bare_machine_every_check_holds_and_a_dossier_of_each_game_is_left(tmp_path: Path) -> None:
+    told = run("--out", str(tmp_path / "out"))
     assert told.returncode == 0, told.stdout + told.stderr
     assert "FAILS" not in told.stdout
     held = re.search(r"All (\d+) checks hold", told.stdout)
     assert held
     assert int(held[1]) == told.stdout.count("   holds  ") >= 120
     assert "reconciled up to position" in told.stdout
+    files = sorted((tmp_path / "out").glob("*.dossier.json"))
+    assert [file.name.partition("-")[2].partition("-")[0] for file in files] == ["gin", "patti", "rng"]
+    for file in files:
+        for program in ((HOUSE / "croupier", "verify"), (sys.executable, "-I", standalone.__file__)):
+            asked = [*program, file, "--key", tmp_path / "out" / "log.pub"]
+            done = subprocess.run(asked, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 @pytest.mark.slow
@@ -64,7 +72,7 @@ def test_an_address_needs_a_key() -> None:
 
 
 def test_one_check_that_fails_makes_the_demo_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "_play_in_private", lambda teller: teller.check("two and two are five", False))
+    monkeypatch.setattr(demo, "_play_in_private", lambda teller, _out: teller.check("two and two are five", False))
     told = CliRunner().invoke(demo.command, [])
     assert told.exit_code == 1
     assert "1 checks FAILED: two and two are five" in told.output

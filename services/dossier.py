@@ -1,0 +1,178 @@
+"""A dossier: one round in one file, with all that proves it. What its fields are is told here, for whoever reads one
+without this program.
+
+The file is UTF-8 JSON on one line, with members in the order below, and begins so:
+
+    {"format":"croupier-dossier/1","sha256":"<64 digits of hex>","operator":...
+
+`sha256` is that of all bytes that come after the `",` behind it: keep the file as it is. That finds accidents. What
+proves the round is `note`, the signed checkpoint of the operator's log (infra/notes.py), whose tree has each event as a
+leaf (`leaf` in infra/eventlog.py); the public key is not in the file, for it must come from elsewhere.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+import domain.games
+from infra.eventlog import EventRow
+
+FORMAT = "croupier-dossier/1"
+SIZE_MAX = 64 * 1024 * 1024
+
+Form = Literal["auditor", "operator", "player"]
+"""The auditor's has all, opened. The operator's has all, and what is sealed stays so. A player's has what that player
+may know: of what was another's, and of what shows more than the table showed, the leaf alone."""
+
+_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
+
+
+class StoredEvent(Struct, frozen=True, forbid_unknown_fields=True):
+    """An event as it is stored: with its position this is all that its leaf is the hash of."""
+
+    stream: str
+    version: _Number
+    type: str
+    schema: _Number
+    round: str | None
+    command: str | None
+    actor: str
+    role: str
+    at: _Number
+    data: str
+
+    def row(self, position: int) -> EventRow:
+        told = (self.stream, self.version, self.type, self.schema, self.round, self.command, self.actor, self.role)
+        return EventRow(position, *told, self.at, self.data, b"")
+
+
+class Shown(Struct, frozen=True, forbid_unknown_fields=True):
+    """An event as the table showed it: its stored form says more. Not proved: the leaf is not the hash of this."""
+
+    stream: str
+    version: _Number
+    type: str
+    schema: _Number
+    round: str | None
+    command: str | None
+    actor: str
+    role: str
+    at: _Number
+    event: Raw
+
+    def row(self, position: int) -> EventRow:
+        told = (self.stream, self.version, self.type, self.schema, self.round, self.command, self.actor, self.role)
+        return EventRow(position, *told, self.at, bytes(self.event).decode(), b"")
+
+
+class Proved(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A place in the log, and the audit path from its leaf to the root that `note` signs. Whoever may see the event has
+    it in `entry`; else `leaf` is what its place holds, and `shown` what of it may be shown, if anything."""
+
+    position: Annotated[int, Meta(ge=1, le=2**63 - 1)]
+    path: tuple[_Hash, ...]
+    entry: StoredEvent | None = None
+    leaf: _Hash | None = None
+    shown: Shown | None = None
+
+
+class Sent(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A command of the round: when it came (by the clock of the process that took it in) and was decided, the rule that
+    refused it, if one did, and its events, `first` to `last`. `body` is as it was sent, unless it is sealed."""
+
+    actor: str
+    key: str
+    received: _Number
+    decided: _Number
+    first: _Number
+    last: _Number
+    refused: str | None = None
+    body: str | None = None
+
+
+class Rules(Struct, frozen=True, forbid_unknown_fields=True):
+    """By which rules it was played: their number, and the SHA-256 of the rules.md that had it."""
+
+    number: _Number
+    sha256: _Hash
+
+
+class Dossier(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`events` are in order: those of the table from the one that published the seed's hash; the round's own, bets and
+    settlements included; what was refused at the table while it was on; last, in an auditor's form, the record that it
+    was made, by whom and why. `seed` is the round's (hex), where it had to be opened: else its last event has it."""
+
+    operator: str
+    round: str
+    game: str
+    form: Form
+    viewer: str
+    """The auditor, or the player; in the operator's form empty."""
+    rules: Rules
+    note: str
+    events: tuple[Proved, ...]
+    commands: tuple[Sent, ...]
+    seed: _Hash | None = None
+
+    @property
+    def proved(self) -> list[EventRow]:
+        """Events that are here whole."""
+        return [each.entry.row(each.position) for each in self.events if each.entry]
+
+    @property
+    def seen(self) -> list[EventRow]:
+        """These, and of the others what the table showed."""
+        told = ((each.entry or each.shown, each.position) for each in self.events)
+        return [event.row(position) for event, position in told if event]
+
+
+class BadDossier(ValueError):
+    """This is no such file, or not any more; the message says what is wrong."""
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Dossier)
+_HEAD = re.compile(rb'\{"format":"croupier-dossier/(\d{1,9})","sha256":"([0-9a-f]{64})",')
+
+
+def write(dossier: Dossier) -> bytes:
+    body = _encoder.encode(dossier)[1:]
+    head = f'{{"format":"{FORMAT}","sha256":"{hashlib.sha256(body).hexdigest()}",'
+    return head.encode() + body
+
+
+def read(raw: bytes) -> Dossier:
+    """Raises BadDossier. Nothing is parsed before its size and digest are seen to be right."""
+    body = _body(raw)
+    try:
+        dossier = _decoder.decode(b"{" + body)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as fault:
+        raise BadDossier(f"it is not what its format says: {fault}") from None
+    if _encoder.encode(dossier)[1:] != body:
+        raise BadDossier("it is not written in the one way that its format says")
+    return dossier
+
+
+def _body(raw: bytes) -> bytes:
+    if len(raw) > SIZE_MAX:
+        raise BadDossier(f"it is larger than {SIZE_MAX >> 20} MB, and none is")
+    head = _HEAD.match(raw)
+    if head is None:
+        raise BadDossier(f'it is no dossier: one begins with {{"format":"{FORMAT}","sha256":"')
+    if head[1] != FORMAT.rpartition("/")[2].encode():
+        raise BadDossier(f"it is of version {head[1].decode()}, and this program reads {FORMAT}")
+    body = raw[head.end() :]
+    if hashlib.sha256(body).hexdigest().encode() != head[2]:
+        raise BadDossier("it is not as it was made: cut off, or altered (its sha256 differs)")
+    return body
+
+
+def rules_hash(game: str) -> str:
+    """SHA-256 of the game's rules.md as this program has it."""
+    assert domain.games.__file__ is not None
+    return hashlib.sha256((Path(domain.games.__file__).parent / game / "rules.md").read_bytes()).hexdigest()
