@@ -18,6 +18,7 @@ from infra import eventlog, postgres
 from infra.postgres import Pool
 from infra.settings import Settings
 from infra.vault import Vault, VaultClosed
+from ops import replay_all
 from ops.desk import SHELL
 from ops.whose import known_operators
 from services import openings, viewers
@@ -32,10 +33,24 @@ SENTENCES_MAX = 40
 """Of the explanation; more is for machines."""
 
 
+class _OneOrAll(click.Command):
+    """`replay --all` is another command, with options of its own."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if "--all" in args:
+            left = [each for each in args if each != "--all"]
+            return replay_all.command.make_context(f"{info_name} --all", left, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
 @click.command(
+    cls=_OneOrAll,
     help="Play a stored round again: what happened, the money it moved, and the proofs worked out again. Or a match of "
     "several rounds, TABLE.mN: how it began, what came between its rounds, how each of them and the match ended.",
-    epilog="To see hidden cards as a player did takes the vault key of the game, and is recorded with its reason.",
+    epilog="`replay --all` decides every round that is over again (see `replay --all --help`). "
+    "To see hidden cards as a player did takes the vault key of the game, and is recorded with its reason.",
 )
 @click.argument("round_id", metavar="ROUND")
 @click.option("--operator", help="Whose round; needed only if several operators have one of this name.")

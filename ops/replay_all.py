@@ -1,5 +1,7 @@
 """`replay --all`: every round that is over, decided again by this program; and what would have been."""
 
+import asyncio
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,7 +12,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from infra import postgres
+from infra import collector, postgres
 from infra.settings import Settings
 from infra.vault import Vault
 from ops.whose import known_operators
@@ -19,6 +21,29 @@ from services.redecide import Difference
 
 _TELL_EVERY_S = 2.0
 _TEXT_MAX = 300
+
+
+@click.command(
+    help="Fold and decide again every round that is over, by this program, and tell what comes out otherwise than is "
+    "stored. Exit 1 if anything does that nobody accepted.",
+    epilog="With --what-if nothing is an alarm: it tells, wager by wager, what players would have got more or less.",
+)
+@click.option("--operator", help="Only this operator's rounds; default: all.")
+@click.option("--since", help="Only rounds opened since then: a day as 2026-11-30, or a moment of it (UTC).")
+@click.option(
+    "--accepted",
+    "file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Differences that may stand, one a line: OPERATOR ROUND POSITION and the reason.",
+)
+@click.option(
+    "--what-if", "changes", help="""Ask under another config, as '{"pay_table":{"tie":{"numerator":800}}}'."""
+)
+def command(operator: str | None, since: str | None, file: Path | None, changes: str | None) -> None:
+    collector.calm()
+    settings = Settings.from_environment()
+    if not asyncio.run(all_again(settings, operator, since_of(since), accepted_in(file), changes_in(changes))):
+        sys.exit(1)
 
 
 class Accepted(Struct, frozen=True):
