@@ -12,10 +12,12 @@ import click
 import msgspec
 from msgspec import Struct
 
+from domain.games import GAMES
 from infra import collector, postgres
 from infra.settings import Settings
 from infra.vault import Vault
 from ops.whose import known_operators
+from services import what_if
 from services.divergence import Again, rounds_again
 from services.redecide import Difference
 
@@ -85,9 +87,12 @@ def changes_in(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        return msgspec.json.decode(text, type=dict[str, Any])
+        changes = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as fault:
         raise click.ClickException(f"--what-if is not a JSON object: {fault}") from None
+    if not any(what_if.has(game, changes) for game in GAMES.values()):
+        raise click.ClickException(f"--what-if: no game's config has {' and '.join(changes)}")
+    return changes
 
 
 async def all_again(

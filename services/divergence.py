@@ -17,6 +17,7 @@ from infra.eventlog import EventRow
 from infra.postgres import Pool
 from infra.sql import queries
 from infra.vault import SEALED, Vault, VaultClosed
+from services import what_if
 from services.redecide import Difference, Name, redecide
 
 SQL = queries("replay")
@@ -36,10 +37,13 @@ class Again(Struct, frozen=True):
 async def rounds_again(
     pool: Pool, operator: str, keys: Vault, since: Micros = 0, changes: Mapping[str, Any] | None = None
 ) -> AsyncIterator[Again]:
-    """Each in turn. With `changes` to their tables' configs it is asked what would have been, and only that."""
+    """Each in turn. With `changes` to their tables' configs it is asked what would have been, and only that, of the
+    games whose configs have such fields."""
     after = 0
     while records := await pool.fetch(SQL["ended"], operator, after, since, _PAGE):
         for record in records:
+            if changes and not what_if.has(GAMES[record["game"]], changes):
+                continue
             yield await again(pool, operator, record["round"], keys, changes)
         after = records[-1]["first"]
 

@@ -5,6 +5,13 @@ from typing import Any, cast
 
 import msgspec
 
+from domain.game import Game
+
+
+def has(game: Game[Any, Any, Any], changes: Mapping[str, Any]) -> bool:
+    """Has the game's config all the fields that are to be changed?"""
+    return set(changes) <= {field.name for field in msgspec.structs.fields(game.config)}
+
 
 def changed(config: Any, changes: Mapping[str, Any]) -> Any:
     """Raises ValidationError."""

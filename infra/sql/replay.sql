@@ -3,7 +3,7 @@ select position, stream, type, schema, data from events
 where operator = $1 and position > $2 order by position limit $3
 
 -- ended: rounds that are over, as they began, from a moment on
-select round, first from rounds
+select round, first, game from rounds
 where operator = $1 and first > $2 and opened_at >= $3 and status in ('settled', 'refunded', 'skipped')
     and round not like '%.m%'
     and generation = (select generation from checkpoints where operator = $1 and projection = 'rounds' and live)
