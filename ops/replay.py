@@ -14,6 +14,9 @@ from ops.whose import known_operators
 from services.notation import Notation
 from services.replay import STEPS_MAX, Replay, Step, replay
 
+_NAMES = (
+    "a round is called TABLE.N, a match TABLE.mN: GET /v1/rounds lists them, `croupier table list OPERATOR` what is on"
+)
 AUDITOR = Viewer("replay", Role.AUDITOR)
 
 
@@ -49,7 +52,7 @@ async def _replay(dsn: str, round_id: str, operator: str | None, step: int | Non
         case [one]:
             return one
         case []:
-            raise click.ClickException(f"the log knows no round {round_id!r}")
+            raise click.ClickException(f"the log knows no round {round_id!r}; {_NAMES}")
         case _:
             raise click.ClickException(f"several operators have a round {round_id!r}: say which with --operator")
 
