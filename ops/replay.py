@@ -28,6 +28,9 @@ from services.replay import Replay, Step
 from services.round_text import written
 from services.viewers import Window, replay_as
 
+_NAMES = (
+    "a round is called TABLE.N, a match TABLE.mN: GET /v1/rounds lists them, `croupier table list OPERATOR` what is on"
+)
 AUDITOR = Viewer(SHELL, Role.AUDITOR)
 SENTENCES_MAX = 40
 """Of the explanation; more is for machines."""
@@ -115,7 +118,7 @@ async def _replay(settings: Settings, operator: str | None, seen: _Seen) -> Repl
         case [one]:
             return one
         case []:
-            raise click.ClickException(f"the log knows no round {round_id!r}")
+            raise click.ClickException(f"the log knows no round {round_id!r}; {_NAMES}")
         case _:
             raise click.ClickException(f"several operators have a round {round_id!r}: say which with --operator")
 

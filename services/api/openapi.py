@@ -20,6 +20,7 @@ from domain.wallet.events import Event as WalletEvent
 from services.api import problems
 from services.api.auth import Guard
 from services.api.examples import KNOWN, example_of
+from services.api.fields import tell_fields
 from services.api.problems import MEDIA_TYPE, Problem, ProblemBody
 from services.api.samples import sample_of
 from services.api.tables import AT_TABLE
@@ -33,10 +34,13 @@ can be replayed and checked.
 **Who calls.** `Authorization: Bearer` with an API key (`ck_...`, of the role operator, studio, supervisor or auditor)
 or with a player's token, which an operator mints (`POST /v1/sessions`). A key sees its own operator only.
 
-**Commands** carry an `Idempotency-Key` of 1 to 64 of `A-Za-z0-9_-`. The same key with the same request gives the same
-outcome again, marked `Idempotent-Replayed: true`, also if a rule refused it; with another request it is refused. What
-was answered by 400, 401, 429 or 503 is not remembered. If an answer is lost, send the command again with the same key,
-ask `GET /v1/commands/{key}`, or fence it: then it never acts.
+**Commands** carry an `Idempotency-Key` of 1 to 64 of `A-Za-z0-9_-`, a new one for each command. The same key with the
+same request gives the same outcome again, marked `Idempotent-Replayed: true`, also if a rule refused it; with another
+request it is refused. What was answered by 400, 401, 429 or 503 is not remembered. If an answer is lost, send the
+command again with the same key, ask `GET /v1/commands/{key}`, or fence it: then it never acts.
+
+**Tables.** `GET /v1/tables/{table}` says what a table is about and how it stands. Where players sit, `allowed` in its
+view is what the caller may send now, and within which bounds.
 
 **Amounts** are whole minor units of the currency; moments are microseconds since 1970 UTC.
 
@@ -163,9 +167,19 @@ class Operation:
     def _headers(self) -> Iterable[dict[str, Any]]:
         if self.is_command:
             schema = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
-            yield {"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema, "example": "bet-0001"}
+            yield {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": True,
+                "schema": schema,
+                "example": self._key(),
+            }
         if self.answer == ASGIApp:
             yield {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "integer"}}
+
+    def _key(self) -> str:
+        """One of its own for each operation: whoever tries one after the other here is not told that it was used."""
+        return f"{self.name.replace('_', '-')}-1"
 
     def _body(self) -> dict[str, Any]:
         if self.body is AT_TABLE:
@@ -235,9 +249,9 @@ def _of_game(game: Game[Any, Any, Any]) -> dict[str, Any]:
     """The components of a game: its commands, events, configuration, and what its functions say they return."""
     commands = [member for role, union in game.commands.items() if role is not Role.CLOCK for member in _members(union)]
     shown = [kind for kind in (_returned(game.view), _returned(game.about)) if kind is not None]
-    _, found = msgspec.json.schema_components(
-        [*commands, *_members(game.events), game.config, *shown], ref_template=_template(game)
-    )
+    kinds = [*commands, *_members(game.events), game.config, *shown]
+    _, found = msgspec.json.schema_components(kinds, ref_template=_template(game))
+    tell_fields(kinds, found)
     return {f"{prefix(game)}{name}": schema for name, schema in found.items()}
 
 
@@ -295,7 +309,9 @@ def document(app: Litestar) -> dict[str, Any]:
         paths.setdefault(each.path, {})[each.method] = each.told()
     types = [kind for each in told for kind in each.types]
     bodies = {each.body.__name__ for each in told if each.body not in (None, AT_TABLE)}
-    _, schemas = msgspec.json.schema_components([*types, ProblemBody, Frame, *_members(WalletEvent)], ref_template=REF)
+    kinds = [*types, ProblemBody, Frame, *_members(WalletEvent)]
+    _, schemas = msgspec.json.schema_components(kinds, ref_template=REF)
+    tell_fields(kinds, schemas)
     for name in bodies & schemas.keys():  # the path says what it is already
         schemas[name]["required"] = [field for field in schemas[name].get("required", ()) if field != "type"]
     for game in GAMES.values():

@@ -171,7 +171,8 @@ async def _left(receive: Receive) -> None:
 
 @get("/tables/{table:str}/events", guards=[may(Role.PLAYER, Role.STUDIO, Role.SUPERVISOR, Role.OPERATOR)])
 async def watch_table(request: Asked, table: FromPath[str]) -> ASGIApp:
-    """Watch a table live. Send Last-Event-ID to go on where you were."""
+    """Watch a table live. Each event comes with the table as the caller sees it after it; the first, `view`, tells how
+    the table stands. A stream ends by itself after some 20 seconds: send Last-Event-ID to go on where you were."""
     caller, parts = request.caller, request.parts
     game = await parts.tables.game_at(caller.operator, table)
     last_id = _last_id(request.headers.get("last-event-id", ""))

@@ -75,6 +75,8 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     """`round` is the hand that is on. What is open to the viewer himself stands in `allowed`."""
 
     phase: str
+    """between hands (or matches), roles_drawn, choice (of the upcard), drawing, discarding, laying_off, ending, paused,
+    closed."""
     seats: tuple[SeatView, ...] = ()
     match: str | None = None
     prize: Amount = 0
@@ -91,6 +93,7 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     knock_limit: int | None = None
     doubled: bool = False
     turn: str | None = None
+    """The player who is to act, until `act_by`."""
     act_by: Micros | None = None
     on_time_bank: bool = False
     knocker: Spread | None = None

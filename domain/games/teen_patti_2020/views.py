@@ -47,6 +47,7 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     """One view for everybody; only `bets` are the viewer's own. `round` is the one that is on."""
 
     phase: str
+    """between rounds, betting, dealing, confirming, settling, refunding, paused, closed."""
     round: str | None = None
     closes_at: Micros | None = None
     opens_at: Micros | None = None
