@@ -18,8 +18,8 @@ from domain.game import Sealed, SealedSeed, SealedText
 
 _NONCE = 12
 _BLOCK = 256
-"""Bytes. Texts are filled up to whole blocks: what is stored can be measured, and the length of a refused knock tells how
-many cards are in its melds."""
+"""Bytes. Texts are filled up to whole blocks: what is stored can be measured, and the length of a refused knock tells
+how many cards are in its melds."""
 SEALED = "sealed:"
 
 
