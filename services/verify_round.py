@@ -84,6 +84,9 @@ class _Course:
     def nothing_missing(self) -> Iterator[Check]:
         strange = [row.position for row in self.dossier.seen if not self._belongs(row)]
         yield Check("every event is of the round", f"position {strange[0]} is not" if strange else "")
+        if shown := len(self.dossier.seen) - len(self.dossier.proved):
+            what = f"of {shown} of these the table showed less than is stored: what it showed is told, and not proved"
+            yield Check(what, told=True)
         versions = [row.version for row in self.of_table]
         dense = versions == list(range(versions[0], versions[0] + len(versions)))
         what = f"of the table's {len(versions)} events none is missing, from {versions[0]} to {versions[-1]}"
@@ -254,17 +257,27 @@ class _Course:
         return Check(f"{what}, word for word")
 
     def explained(self) -> Iterator[Check]:
-        """The settlement of each wager in the game's own words, where it has some."""
-        explain = getattr(self.game, "explain", None)
+        """The round and the settlement of each wager in the game's own words, worked out anew from the events."""
+        game: Any = self.game
+        if not hasattr(game, "explains_round") or not (self.is_whole or not self.game.hidden_cards):
+            return
         events = [row.event for row in self.rows if row.stream == self.table]
-        for line in explain(events, self._payouts()) if explain else ():
-            yield Check(line, told=True)
+        try:
+            for line in game.explains_round(events):
+                yield Check(line, told=True)
+            for player, payout in self._payouts():
+                yield Check(f"{player}: {game.explains_payout(events, player, payout)}", told=True)
+        except ValueError as unexplained:
+            yield Check("each payout follows from the round, told in words", str(unexplained))
 
-    def _payouts(self) -> tuple[Payout, ...]:
-        settled = [row.event for row in self.rows if isinstance(row.event, BetsSettled)]
-        chips = [each for row in self.rows if row.stream == self.table for each in self.game.chips(row.event)]
-        paid_out = (each.payout for each in chips if isinstance(each, PaidOut))
-        return (*(payout for each in settled for payout in each.payouts), *paid_out)
+    def _payouts(self) -> Iterator[tuple[str, Payout]]:
+        """Of the wallets that are here, and of chips at the table."""
+        for row in self.rows:
+            if isinstance(row.event, BetsSettled):
+                yield from ((row.stream.removeprefix(WALLET), payout) for payout in row.event.payouts)
+            elif row.stream == self.table:
+                ended = (each for each in self.game.chips(row.event) if isinstance(each, PaidOut))
+                yield from ((each.player, each.payout) for each in ended)
 
 
 def _unless(holds: bool) -> str:
