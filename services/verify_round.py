@@ -4,6 +4,7 @@ every command gives again what the log has, and every payout what was paid.
 Events that are here whole are in the signed log; of others a player's form tells what the table showed, and says so.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -26,6 +27,10 @@ from infra.vault import SEALED
 from services.dossier import Dossier, Sent, rules_hash
 from services.redecide import redecide
 from services.replay import replayed
+
+
+_EVENTS_MAX = 1_000
+"""Of one command: none gives nearly as many."""
 
 
 class Check(Struct, frozen=True):
@@ -74,6 +79,9 @@ class _Course:
         self.of_table = [row for row in dossier.seen if row.stream == self.table]
         self.names = {(each.actor, each.key) for each in dossier.commands}
         self.asked = {(row.actor, row.command) for row in rows if row.command is not None}
+        self.by_name = defaultdict[tuple[str, str | None], list[EventRow]](list)
+        for row in dossier.seen:
+            self.by_name[row.actor, row.command].append(row)
         self.places = {each.position for each in dossier.events}
         self.refusals = [row for row in dossier.proved if row.stream.startswith(REFUSED)]
         told = [dossier.seed, *map(_seed_in, rows)]
@@ -175,7 +183,9 @@ class _Course:
     def commands(self) -> Iterator[Check]:
         sent = self.dossier.commands
         order = [(each.first, each.actor, each.key) for each in sent]
-        yield Check("the commands are in order, each once", _unless(order == sorted(set(order))))
+        yield Check(
+            "the commands are in order, each once", _unless(order == sorted(order) and len(self.names) == len(sent))
+        )
         wrong = next((f"{each.key} of {each.actor}" for each in sent if not self._gave(each)), None)
         asked = self.asked | {(row.actor, row.command) for row in self.refusals if row.command is not None}
         ours = {name for name in asked if self.is_whole or name[0] == self.dossier.viewer}
@@ -186,9 +196,11 @@ class _Course:
 
     def _gave(self, sent: Sent) -> bool:
         """Whether the events of the log are those of the command as it is told."""
-        rows = [row for row in self.dossier.seen if (row.actor, row.command) == (sent.actor, sent.key)]
-        told, its_own = {row.position for row in rows}, set(range(sent.first, min(sent.last, sent.first + 1_000) + 1))
-        if not rows or not (told == its_own if self.is_whole else told <= its_own <= self.places):
+        rows = self.by_name.get((sent.actor, sent.key), [])
+        if not rows or sent.last - sent.first > _EVENTS_MAX:
+            return False
+        told, its_own = {row.position for row in rows}, set(range(sent.first, sent.last + 1))
+        if not (told == its_own if self.is_whole else told <= its_own <= self.places):
             return False
         event = rows[0].event
         if isinstance(event, CommandRefused):
@@ -266,7 +278,7 @@ class _Course:
             for line in game.explains_round(events):
                 yield Check(line, told=True)
             for player, payout in self._payouts():
-                yield Check(f"{player}: {game.explains_payout(events, player, payout)}", told=True)
+                yield Check(game.explains_payout(events, player, payout), told=True)
         except ValueError as unexplained:
             yield Check("each payout follows from the round, told in words", str(unexplained))
 
