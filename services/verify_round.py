@@ -28,7 +28,6 @@ from services.dossier import Dossier, Sent, rules_hash
 from services.redecide import redecide
 from services.replay import replayed
 
-
 _EVENTS_MAX = 1_000
 """Of one command: none gives nearly as many."""
 
