@@ -53,6 +53,17 @@ class Story(Struct, frozen=True):
     def table(self) -> str:
         return TABLE + table_of(self.round)
 
+    def is_shown_whole(self, row: EventRow, public: Any) -> bool:
+        """Whether what is shown of the table's event is all of it, but for a seed's sealed form when the game has
+        revealed the seed itself: then nothing is hidden by it, and its event can be proved to players too."""
+        if public == row.event:
+            return True
+        seed: SealedSeed | None = self.opening.event.seed
+        if public is None or seed is None or self.game.hidden_cards:
+            return False
+        sealed, blank = codec.encode(seed), codec.encode(SealedSeed(seed.hash, "", ""))
+        return row.data.replace(sealed, blank) == codec.encode(public)
+
 
 async def story(pool: Pool, operator: str, round_id: str) -> Story | None:
     """None if the log knows no such round. Raises RoundIsOn."""
@@ -156,7 +167,7 @@ def _proved(told: Story, row: EventRow, shown: bool, viewer: Viewer, leaf: bytes
     place = Proved(row.position, tuple(each.hex() for each in path))
     if not shown and row.stream == told.table:
         public = told.game.public(row.event, viewer)
-        if public == row.event:
+        if told.is_shown_whole(row, public):
             shown = True
         elif public is not None:
             seen = _shown(row, public)

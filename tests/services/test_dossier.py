@@ -71,6 +71,18 @@ async def test_it_tells_what_was_asked_when_and_what_was_refused_and_why(rounds:
     assert any(line.startswith(f"refused to ann: {refused.refused}") for line in lines(write(told)))
 
 
+async def test_root_odds_and_result_of_a_banked_round_are_proved_to_its_player_too(rounds: Rounds) -> None:
+    told = await rounds.dossier(rounds.ids["banked"], "player", "ann")
+    proved = {row.type.partition(".")[2]: row.event for row in told.proved}
+    assert proved["RoundOpened"].root
+    assert proved["RoundOpened"].config.pay_table
+    assert {"SeedPublished", "CardDealt", "RoundResulted", "BetStaked", "BetsSettled"} <= proved.keys()
+    assert [each.type for each in (event.shown for event in told.events) if each] == ["teen_patti_2020.RoundSettled"]
+    said = lines(write(told))
+    assert "every payout is what the game returns for its bet (1)" in said
+    assert "the deck shuffled from it has the root of the round's opening" in said
+
+
 async def test_a_player_is_told_nothing_of_what_is_anothers(rounds: Rounds) -> None:
     whole = await rounds.dossier(rounds.ids["banked"], "operator")
     bobs = [row for row in whole.proved if row.stream == "wallet:bob"]
@@ -87,10 +99,15 @@ async def test_a_player_is_told_nothing_of_what_is_anothers(rounds: Rounds) -> N
 
 
 async def test_what_is_sealed_is_in_no_players_form(rounds: Rounds) -> None:
-    """Neither a seed's ciphertext, nor the seed of a game with hidden cards, nor where a card of the pile came from."""
+    """Neither a seed's ciphertext, but where the round has revealed the seed itself; nor the seed of a game with hidden
+    cards, nor where a card of the pile came from."""
     for what, round_id in rounds.ids.items():
         whole = await rounds.dossier(round_id, "auditor")
         sealed = {each for row in whole.proved for each in _sealed(json.loads(row.data))}
+        opened = next(row.event for row in whole.proved if row.type.endswith(".RoundOpened"))
+        if whole.game == "teen_patti_2020" and opened.seed:
+            sealed.remove(opened.seed.sealed)
+            assert sealed
         for player in ("ann", "bob", "nobody"):
             told = await rounds.dossier(round_id, "player", player)
             text = write(told).decode()

@@ -172,6 +172,19 @@ async def test_200_forgeries_are_each_found_although_the_digest_was_made_anew(ro
     assert second > ON_PURPOSE // 2
 
 
+async def test_in_a_players_form_whatever_is_proved_cannot_be_altered_either(rounds: Rounds) -> None:
+    whole = await files(rounds, ("player", "ann"), ("player", "bob"))
+    chance = random.Random(13)
+    tried = 0
+    while tried < ON_PURPOSE // 2:
+        told = taken_apart(chance.choice(whole))
+        place = altered(told, chance)
+        if is_in_scope(place):
+            tried += 1
+            assert failing(forged(told)) is not None, place
+            assert standalone_failure(forged(told)) is not None, place
+
+
 async def test_a_forged_file_that_nobody_altered_would_hold(rounds: Rounds) -> None:
     """So that the test above finds forgeries, and not its own way of writing."""
     for raw in await files(rounds, ("auditor", ""), ("player", "ann")):
