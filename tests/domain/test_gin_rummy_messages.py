@@ -39,6 +39,7 @@ OPEN = '{"type":"OpenTable","config":{"currency":"INR"}}'
         (Role.PLAYER, '{"type":"SendAdvice"}'),
         (Role.PLAYER, '{"type":"SendAdvice","text":""}'),
         (Role.PLAYER, '{"type":"SendAdvice","text":"two\\nlines"}'),
+        (Role.PLAYER, '{"type":"SendAdvice","text":"turned \\u202eround"}'),
         (Role.PLAYER, '{"type":"SendAdvice","text":"' + "x" * 201 + '"}'),
         (Role.PLAYER, '{"type":"GiveClientSeed","seed":"' + "x" * 65 + '"}'),
         (Role.PLAYER, '{"type":"Pause","reason":"so"}'),
@@ -76,6 +77,7 @@ def test_what_is_out_of_bounds_is_no_message_at_all(role: Role, text: str) -> No
         (Role.PLAYER, '{"type":"LayOff","card":"7h","meld":2}'),
         (Role.PLAYER, '{"type":"LayDown","melds":null}'),
         (Role.PLAYER, '{"type":"SendAdvice","text":"' + "x" * 200 + '"}'),
+        (Role.PLAYER, '{"type":"SendAdvice","text":"\u0b85\u0bb0\u0b9a\u0ba9\u0bcd \u05de\u05dc\u05da \u200d\u2660"}'),
         *(
             (Role.OPERATOR, OPEN.replace('"INR"', '"INR",' + field))
             for field in (

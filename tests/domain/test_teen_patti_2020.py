@@ -52,6 +52,7 @@ PLACE = '{"type":"PlaceBet","round":"t.1","wagers":[{"spot":"tie","amount":100}]
         (Role.SUPERVISOR, '{"type":"Pause","reason":""}'),
         (Role.SUPERVISOR, '{"type":"Pause","reason":"' + "x" * 201 + '"}'),
         (Role.SUPERVISOR, '{"type":"Pause","reason":"two\\nlines"}'),
+        (Role.SUPERVISOR, '{"type":"Pause","reason":"turned \\u202eround"}'),
         (Role.SUPERVISOR, '{"type":"Pause","reason":"bell\\u0007"}'),
         (Role.SUPERVISOR, '{"type":"Pause","reason":"end\\n"}'),
         (Role.OPERATOR, '{"type":"OpenTable","config":{"currency":"INR","seed":"mine"}}'),

@@ -34,6 +34,7 @@ OPEN = '{"type":"OpenTable","config":{"currency":"INR"}}'
         (Role.PLAYER, '{"type":"TimeOut"}'),
         (Role.SUPERVISOR, BET),
         (Role.SUPERVISOR, '{"type":"Pause","reason":"two\\nlines"}'),
+        (Role.SUPERVISOR, '{"type":"Pause","reason":"turned \\u202eround"}'),
         (Role.OPERATOR, OPEN.replace('"INR"', '"INR","seed":"mine"')),
         *(
             (Role.OPERATOR, OPEN.replace('"INR"', '"INR",' + field))

@@ -11,9 +11,14 @@ from domain.money import AMOUNT_MAX
 
 Id = Annotated[str, Meta(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9_.-]+(?![\s\S])")]
 Text = Annotated[
-    str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+(?![\s\S])")
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
+    ),
 ]
-"""One line of any language."""
+"""One line of any language, that reads as it was written: without marks that turn the text about it round."""
 ClientSeedText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
 Meld = Annotated[tuple[Card, ...], Meta(min_length=3, max_length=HAND)]
 Melds = Annotated[tuple[Meld, ...], Meta(max_length=3)]
