@@ -174,6 +174,11 @@ Chips = Brought | PaidIn | PaidOut
 """What an event says of the chips of one player."""
 
 
+class Unexplained(ValueError):
+    """What is told does not follow from the events: the cards, the odds or the arithmetic give something else, which
+    the text says beside it. Or the events are not those of a round."""
+
+
 class Viewer(Struct, frozen=True):
     """Whose eyes a view is for: a player, never a seat."""
 
@@ -250,6 +255,8 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     the rules showed him; and for an auditor, once the round is over, all. Empty where players hold no cards."""
     public: Callable[[E, Viewer], Any]
     """The event as this viewer may see it, or None."""
+    view_number: int
+    """Of `view` and `public`: raised with any change by which a viewer would be sent other bytes for the same event."""
     about: Callable[[S], Any]
     """The table's public particulars: config, limits, pay table with exact returns."""
     deadline: Callable[[S], Micros | None]
@@ -263,6 +270,17 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     the game's tables, an API too, needs the game's own vault key."""
     reveals: Callable[[str, Iterable[E]], Any]
     """For replay, given the operator and a round's table events: what anyone can check of its fairness, checked."""
+    explains_round: Callable[[Iterable[E]], tuple[str, ...]]
+    """How a round came out, given its table events as stored, in plain English: whose hand is what, why it wins, what
+    there was to win. Worked out anew from the cards; Unexplained if an event says something else. It opens nothing, so
+    anybody who may see the round may read it."""
+    explains_payout: Callable[[Iterable[E], str, Payout], str]
+    """How this player's payout follows, given the events as above: the odds and the arithmetic, to the unit. Where
+    players hold chips, of the `PaidOut` of the round or of the match; the last hand's events are enough. Unexplained
+    if it does not follow. That a bet was placed at all is for its player's wallet to tell."""
+    reveals_match: Callable[[str, Iterable[E]], Any] | None = None
+    """The same of a match of several rounds, given the table's events from its opening to its end. None where a round
+    is all that is played for."""
 
 
 def fold(evolve: Callable[[S, E], S], state: S, events: Iterable[E]) -> S:

@@ -17,6 +17,9 @@ from domain import fairness
 from domain.game import Sealed, SealedSeed, SealedText
 
 _NONCE = 12
+_BLOCK = 256
+"""Bytes. Texts are filled up to whole blocks: what is stored can be measured, and the length of a refused knock tells
+how many cards are in its melds."""
 SEALED = "sealed:"
 
 
@@ -43,7 +46,9 @@ class Vault:
 
     def seal_text(self, operator: str, game: str, where: str, text: str) -> SealedText:
         """Words that only some may read, sealed for where they belong: a round, or a game. Raises VaultClosed."""
-        return SealedText(*self._encrypt(game, text.encode(), _bound("text", operator, where)))
+        clear = text.encode()
+        filled = clear + bytes(-len(clear) % _BLOCK)
+        return SealedText(*self._encrypt(game, filled, _bound("text", operator, where)))
 
     def open(self, operator: str, where: str, sealed: Sealed) -> bytes:
         """The seed, or the text as UTF-8. Raises VaultClosed without its key, ValueError when it was sealed for another
@@ -55,7 +60,7 @@ class Vault:
             raise ValueError(f"the sealed {kind} of {where} does not open: it was sealed for another round") from None
         if isinstance(sealed, SealedSeed) and fairness.seed_hash(opened) != sealed.hash:
             raise ValueError(f"the seed of {where} does not match its published hash")
-        return opened
+        return opened.rstrip(b"\0") if kind == "text" else opened  # no JSON and no line of text ends so
 
     def _encrypt(self, game: str, what: bytes, bound: bytes) -> tuple[str, str]:
         name = self._sealing.get(game) or self._sealing.get("")

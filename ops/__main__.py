@@ -30,15 +30,18 @@ VERBS = {
     "Read and prove": {
         "dossier": ("dossier", "Write a round and all that proves it to one file."),
         "verify": ("verify", "Verify a dossier, with nothing but the file and a public key."),
-        "replay": ("replay", "Play a stored round again, event by event."),
+        "replay": ("replay", "Play a stored round or match again, event by event; or decide all rounds again."),
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
         "audit": ("audit", "Hold every event of the log against what was signed of it."),
         "rebuild": ("rebuild", "Make a projection anew from the log."),
         "restore": ("restore", "Take up service again after the database was restored."),
-        "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns, melds."),
+        "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns, bets, melds."),
         "rounds": ("rounds", "Play the written rounds again and show where they tell something else now."),
         "faults": ("faults", "Kill, freeze and set back processes and servers, and prove that nothing came of it."),
-        "bench": ("bench", "Measure this machine: bets, settlement, relay, projections, replay, 3 Patti."),
+        "bench": (
+            "bench",
+            "Measure this machine: bets, actions of 3 Patti and Gin Rummy, settlement, relay, projections, replay.",
+        ),
     },
 }
 _LISTED = {verb: entry for verbs in VERBS.values() for verb, entry in verbs.items()}

@@ -13,7 +13,7 @@ from infra.settings import Settings
 from ops.whose import known_operators
 from services.log_audit import Fault, audit
 
-_KEYS = "each public key on a line, as GET /v1/log/keys gives them and `demo --out` leaves them in log.pub"
+_KEYS = "each public key on a line, as GET /v1/log/keys gives them"
 
 
 @click.command(

@@ -11,7 +11,8 @@ import asyncpg
 from infra import postgres
 from ops import bench_cpu as cpu
 from ops.bench_house import OPERATOR, House
-from services import checkpoints, replay
+from services import checkpoints
+from services.fold import Fold
 from services.projections import PROJECTIONS, Projection
 from services.projector import Projector
 from services.relay import Relay
@@ -48,7 +49,7 @@ async def projection_rate(house: House, projection: Projection) -> float:
 
 async def replay_rate(house: House) -> float:
     """Events a second read from the log, decoded and folded."""
-    pages = replay.Fold().pages(house.services.pool, OPERATOR)
+    pages = Fold().pages(house.services.pool, OPERATOR)
 
     async def once() -> int:
         return await anext(pages, 0)

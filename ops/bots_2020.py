@@ -8,7 +8,7 @@ from typing import Any
 from domain.cards import DECK, Card
 from domain.game import Role
 from domain.hands import three_card
-from ops.bots_house import Bot, Pace, chance, for_ever, quietly
+from ops.bots_house import Bot, Pace, beside, chance, for_ever
 from ops.client import Client, Problem, View, new_key
 
 BETS_A_SECOND = 4
@@ -102,15 +102,14 @@ def _wagers(stakes: Stakes) -> list[dict[str, str | int]]:
 
 async def play(operator: Client, table: str, players: list[Player]) -> None:
     """Bet in every round of a table, and tell how each ended."""
-    bets = set[asyncio.Task[None]]()
     last = ""
-    async with aclosing(operator.watch(table)) as frames:
+    async with beside() as begin, aclosing(operator.watch(table)) as frames:
         async for frame in frames:
             view = frame.view
             if view.phase == "betting" and view.round and view.round != last:
                 last = view.round
-                bets |= {asyncio.create_task(quietly(player.bet(table, last))) for player in players}
-                bets = {task for task in bets if not task.done()}
+                for player in players:
+                    begin(player.bet(table, last))
             if frame.event and frame.event["type"].endswith(".RoundSettled"):
                 _tell(frame.event, view)
                 for player in players:

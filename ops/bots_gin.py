@@ -4,7 +4,6 @@ A temper is a pure function of what its player sees, the view with what is `allo
 to 1. It holds no rule of the game: it picks among what is allowed, and reckons with the house's own solver of melds.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -14,7 +13,7 @@ from domain.cards import Card, Rank
 from domain.game import Role
 from domain.games import gin_rummy
 from ops import bots_table, client_gin
-from ops.bots_house import Pace, quietly
+from ops.bots_house import Pace, beside
 from ops.bots_table import COMMANDS_A_SECOND, Move, Player, Players
 from ops.client import Client
 from ops.client_gin import Allowed, View
@@ -143,17 +142,16 @@ def at_the_table(view: View, luck: float) -> Move | None:
 
 async def play(operator: Client, table: str, players: Players[View]) -> None:
     """Whoever's turn it is acts, and whoever is asked for advice; and how each hand and match ended is told."""
-    acts = set[asyncio.Task[None]]()
-    async with aclosing(client_gin.watch(operator, table)) as frames:
+    async with beside() as begin, aclosing(client_gin.watch(operator, table)) as frames:
         async for frame in frames:
             view, event = frame.view, frame.event or {}
             if line := told(event):
                 print(line, flush=True)
             asked = event.get("type", "").endswith(".AdviceAsked")
             adviser = view.roles.sitting_out if asked and view.roles else None
-            called = [name for name in (view.turn, adviser) if name and name in players]
-            acts |= {asyncio.create_task(quietly(players[name].act(table))) for name in called}
-            acts = {task for task in acts if not task.done()}
+            for name in (view.turn, adviser):
+                if name and name in players:
+                    begin(players[name].act(table))
 
 
 def told(event: dict[str, Any]) -> str | None:

@@ -1,8 +1,8 @@
 """What all bots share, whatever they play: how often they ask, who they are, and going on whenever something fails."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from secrets import SystemRandom
 from typing import Any, TypeVar
 
@@ -65,6 +65,26 @@ class Bot:
 async def quietly(work: Coroutine[Any, Any, Any]) -> None:
     with suppress(Problem, *LOST):
         await work
+
+
+@asynccontextmanager
+async def beside() -> AsyncGenerator[Callable[[Coroutine[Any, Any, Any]], None]]:
+    """To begin work beside a table that is watched. When the watching ends, so does all of it: nothing is asked of a
+    client that is closed."""
+    begun = set[asyncio.Task[None]]()
+
+    def begin(work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(quietly(work))
+        begun.add(task)
+        task.add_done_callback(begun.discard)
+
+    try:
+        yield begin
+    finally:
+        left = list(begun)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 async def for_ever(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

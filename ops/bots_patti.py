@@ -4,7 +4,6 @@ A temper is a pure function of what its player sees, the view with what is `allo
 to 1. It holds no rule of the game: it picks among what is allowed.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -14,7 +13,7 @@ from domain.cards import Card, parse
 from domain.game import Role
 from domain.hands import three_card
 from ops import bots_table, client_patti
-from ops.bots_house import Pace, quietly
+from ops.bots_house import Pace, beside
 from ops.bots_table import COMMANDS_A_SECOND, Move, Player, Players
 from ops.client import Client
 from ops.client_patti import View
@@ -162,15 +161,13 @@ def at_the_table(view: View, luck: float) -> Move | None:
 
 async def play(operator: Client, table: str, players: Players[View]) -> None:
     """Whenever it is a bot's turn it acts; and how each hand ended is told."""
-    acts = set[asyncio.Task[None]]()
-    async with aclosing(client_patti.watch(operator, table)) as frames:
+    async with beside() as begin, aclosing(client_patti.watch(operator, table)) as frames:
         async for frame in frames:
             if frame.event and frame.event["type"].endswith(".RoundSettled"):
                 print(told(frame.event), flush=True)
             on_turn = frame.view.at(frame.view.turn)
             if on_turn and on_turn.player in players:
-                acts.add(asyncio.create_task(quietly(players[on_turn.player].act(table))))
-            acts = {task for task in acts if not task.done()}
+                begin(players[on_turn.player].act(table))
 
 
 def told(event: dict[str, Any]) -> str:

@@ -65,7 +65,8 @@ class RoundRuling(Struct):
 
 @click.group()
 def command() -> None:
-    """Apply the pure rules to JSON lines from FILE (or stdin): for each line in, a line out.
+    """Apply the pure rules to JSON lines from FILE (or stdin): for each line in, a line out. A card is its
+    rank, 23456789TJQKA, and its suit, shdc.
 
     \b
     echo '{"a": ["As","2h","3d"], "b": ["Ks","Qh","Jd"]}' | croupier calc three-card
@@ -93,6 +94,7 @@ def six_card_command(file: IO[bytes]) -> None:
 @lines_in
 def teen_patti_2020_command(file: IO[bytes]) -> None:
     """What a round returns. In: player_a, player_b, stakes (by spot, in minor units).
+    Spots: player_a, player_b, tie, pair_plus_a, pair_plus_b, six_card_bonus.
     Out: winner, category_a, category_b, bonus, returned (by spot, the stake included)."""
     answer_lines(file, Round, settled)
 
@@ -101,6 +103,7 @@ def teen_patti_2020_command(file: IO[bytes]) -> None:
 @lines_in
 def three_patti_bets_command(file: IO[bytes]) -> None:
     """The bets of a 3 Patti hand. In: players, boot, dealer, events (seat, do: bet|see|fold, amount).
+    `players` is how many; seats and `dealer` count from 0.
     Out: first_to_act, pot_after_boot, events (with min, max, stake, stake_after, pot_after), end."""
     answer_lines(file, calc_bets.Hand, calc_bets.ruled)
 

@@ -14,7 +14,12 @@ HOUSE = Path(__file__).resolve().parent.parent
 PACKAGES = ("domain", "infra", "services", "ops")
 _BIN = Path(sys.executable).parent
 _STRICTLY = ("check", "--quiet", "--fail-on", "low", "--skip-suppressed", "--strict-config", "--no-env")
-_ALL_TESTS = ("-n", "2", "--dist", "loadfile")  # each worker has its own servers; a file's tests share a database
+_ALL_TESTS = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+"""Each worker has its own servers; a file's tests share a database. More than there are cores, for tests mostly wait
+for clocks and servers; the order is that of tests/conftest.py."""
+
+_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Wherever else it is unwanted: tests start many processes, and each would compile all of ours again."""
 _DOCKER = ("docker-compose.yml", "ops/docker/Dockerfile")
 
 
@@ -60,7 +65,7 @@ def run(step: Step, arguments: tuple[str, ...]) -> bool:
     begun = time.monotonic()
     sys.stdout.flush()
     found = shutil.which(program, path=str(_BIN)) or program
-    environment = os.environ | {"PYTHONPATH": str(HOUSE)}
+    environment = os.environ | _BYTECODE | {"PYTHONPATH": str(HOUSE)}
     passed = subprocess.run([found, *rest, *arguments], cwd=HOUSE, env=environment, check=False).returncode == 0
     click.echo(f"      {time.monotonic() - begun:.1f} s")
     return passed

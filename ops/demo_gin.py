@@ -252,6 +252,9 @@ class Gin:
                         not early and not never)  # fmt: skip
         self.tell.check("nor does it say what the adviser said", not spoken)
         await demo_guests.replayed(self.auditor, self.round, self.tell)
+        self.tell.scene("And the match")
+        _, begun = await self.onlooker.event("MatchOpened")
+        await demo_guests.replayed(self.auditor, begun["match"], self.tell)
 
     async def _auditor_opens(self, captain: Guest) -> None:
         self.tell.scene("A dispute: the auditor opens the deck, and that is on record")

@@ -97,7 +97,7 @@ async def log_of(auditor: Client, since: int, table: str, guests: Iterable[Guest
 
 
 async def replayed(auditor: Client, round_id: str, tell: Teller) -> None:
-    """A hand again from its events, and what the service proves of it."""
+    """A hand or match again from its events, and what the service proves of it."""
     replay = await auditor.get(f"/v1/rounds/{round_id}/replay", Replay)
     steps = ", ".join(step.type.partition(".")[2] for step in replay.steps)
     for line in textwrap.wrap(f"replayed: {steps}", WIDTH):

@@ -66,7 +66,9 @@ class Desk:
         """Send one of the operator's commands that has no fields; returns the table's state after it."""
         game = await self._game(TABLE + table)
         if not game:
-            raise click.ClickException(f"there is no table {table!r}; `croupier table list {self.operator}` shows all")
+            raise click.ClickException(
+                f"{self.operator} has no table {table!r}; `croupier table list {self.operator}` shows all"
+            )
         await self.send(TABLE + table, msgspec.convert({"type": kind}, GAMES[game].commands[Role.OPERATOR]))
         found = await self.stream(TABLE + table)
         assert found is not None
@@ -87,7 +89,7 @@ class Desk:
     async def wallet(self, player: str) -> Wallet:
         found = await self.stream(WALLET + player)
         if found is None:
-            raise click.ClickException(f"{self.operator} has no player {player!r}")
+            raise click.ClickException(f"{self.operator} has no player {player!r}; GET /v1/players lists them")
         return found.state
 
     async def show_player(self, player: str) -> None:

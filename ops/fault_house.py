@@ -247,7 +247,7 @@ class House:
     async def phase(self) -> str:
         return type(await self.state()).__name__
 
-    async def round_on(self, seconds: float = 15) -> str:
+    async def round_on(self, seconds: float = 60) -> str:
         """Wait until bets are taken; the round's id."""
 
         async def betting() -> bool:
@@ -258,7 +258,7 @@ class House:
         assert on is not None
         return on
 
-    async def seen(self, type_name: str, times: int = 1, seconds: float = 20) -> None:
+    async def seen(self, type_name: str, times: int = 1, seconds: float = 60) -> None:
         """Wait until so many events of this type are in the log."""
 
         async def there() -> bool:
@@ -306,7 +306,7 @@ class House:
         faults += self.surprises
         assert not faults, f"{self.operator}: {len(faults)} faults\n" + "\n".join(faults[:20])
 
-    async def caught_up(self, seconds: float = 30) -> None:
+    async def caught_up(self, seconds: float = 60) -> None:
         """Redis and every projection have come to the log's end."""
 
         async def there() -> bool:

@@ -119,7 +119,7 @@ async def _dies_in_the_middle(house: House, type_name: str, victim: Victim) -> N
         return message.kind == "B" and type_name.encode() in message.body
 
     trap = house.ground.proxy.trap = Trap(settles, lambda: kill(house), nth=5)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await trap.sprung.wait()
     trap.release()
     revive(house)

@@ -39,6 +39,8 @@ def revoke(operator: str, key: str) -> None:
     """Revoke a KEY by its id. It is refused within a second, and with it every player token it minted."""
 
     async def work(desk: Desk) -> None:
+        if (await desk.house()).key(key) is None:
+            raise click.ClickException(f"{operator} has no key {key!r}; `croupier key list {operator}` shows all")
         accepted = await desk.send(HOUSE, house.RevokeKey(key))
         click.echo(f"{key} is revoked" if accepted.events else f"{key} was revoked before")
 

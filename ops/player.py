@@ -44,6 +44,7 @@ def show_player(operator: str, player: str) -> None:
 
 def _send(operator: str, player: str, asked: wallet.Block | wallet.Unblock) -> None:
     async def work(desk: Desk) -> None:
+        await desk.wallet(player)
         accepted = await desk.send(WALLET + player, asked)
         word = "blocked" if isinstance(asked, wallet.Block) else "unblocked"
         click.echo(f"{player} is {word}" if accepted.events else f"{player} was {word} before")

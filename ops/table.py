@@ -67,7 +67,8 @@ def drain(operator: str, table: str) -> None:
 def close(operator: str, table: str) -> None:
     """Close a TABLE.
 
-    Between rounds that is at once, else after the round that is on.
+    Between rounds that is at once, else after the round that is on. The command ReopenTable, sent over HTTP with a key
+    of the role operator, opens it again.
     """
     _tell(operator, table, "CloseTable", "closes")
 

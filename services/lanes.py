@@ -8,7 +8,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import asyncpg
@@ -23,6 +23,7 @@ SQL = queries("relay")
 LEASE_SECONDS = 5
 _RENEW_SECONDS = 1.5
 _DISCOVER_SECONDS = 1.0
+_CANCEL_AGAIN_SECONDS = 1.0
 OUTAGE = (
     RedisError,
     asyncpg.PostgresConnectionError,
@@ -81,9 +82,17 @@ async def each_operator(pool: Pool, serve: Callable[[str], Awaitable[None]]) -> 
                     tasks[name] = asyncio.create_task(_guarded(serve, name), name=f"lane of {name}")
             await asyncio.sleep(_DISCOVER_SECONDS)
     finally:
-        for task in tasks.values():
+        await _end(tasks.values())
+
+
+async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Until Python 3.12 a cancellation that meets the end of an `asyncio.wait_for` is lost, and redis-py writes in one:
+    whoever goes on is cancelled again."""
+    going_on = set(tasks)
+    while going_on:
+        for task in going_on:
             task.cancel()
-        await asyncio.gather(*tasks.values(), return_exceptions=True)
+        _, going_on = await asyncio.wait(going_on, timeout=_CANCEL_AGAIN_SECONDS)
 
 
 async def _guarded(serve: Callable[[str], Awaitable[None]], operator: str) -> None:

@@ -51,10 +51,9 @@ async def audit(
     the auditor has from elsewhere: the log must go on from each. Raises Fault at the first that is wrong, BadNote for a
     kept one that is none."""
     due = sorted((_verified(note, operator, keys) for note in kept), key=lambda each: each.size)
-    stand = await pool.fetchrow(SQL["tree"], operator)
-    taken: int = stand["size"] if stand else 0
+    taken, signed = await _stood(pool, operator)
     course = _Course(operator, keys, [each for each in due if each.size])
-    made = _notes(pool, operator, taken)
+    made = _notes(pool, operator, signed)
     note = await anext(made, None)
     async for rows in _pages(pool, operator, await _end(pool, operator)):
         leaves = await _leaves(pool, operator, rows)
@@ -65,7 +64,7 @@ async def audit(
                 note = await anext(made, None)
         if rows[-1].position // _TELL_EVERY > (rows[0].position - 1) // _TELL_EVERY:
             say(f"{operator}: {rows[-1].position:,} events read")
-    course.end(taken)
+    course.end(taken, signed)
     return Audited(course.position, course.signed, course.signatures)
 
 
@@ -110,10 +109,12 @@ class _Course:
         if merkle.root(self._tiles.node, self.position) != root:
             raise Fault(self.signed + 1, what, self.position)
 
-    def end(self, taken: int) -> None:
+    def end(self, taken: int, signed: int) -> None:
         """Nothing of what was taken into the tree, or signed, may be missing at the end."""
         if taken > self.position:
             raise Fault(self.position + 1, f"{taken} events were taken into the tree, and the log ends here")
+        if signed > self.position:
+            raise Fault(self.position + 1, f"{signed} events are signed, and the log ends here")
         if self._due:
             raise Fault(self.position + 1, f"a kept checkpoint is over {self._due[0].size} events, the log ends here")
         if taken != self.signed:
@@ -126,6 +127,13 @@ def _verified(note: str, operator: str, keys: Sequence[PublicKey]) -> Checkpoint
     if not name.startswith(f"croupier/{operator}/"):
         raise BadNote(f"it is of another log, {name[:100]}")
     return notes.verified(note, [PublicKey(name, key.key) for key in keys])
+
+
+async def _stood(pool: Pool, operator: str) -> tuple[int, int]:
+    """How many events were taken into the tree, and how many are signed: at one moment, for both go on meanwhile."""
+    stood = await pool.fetchrow(SQL["stood"], operator)
+    assert stood is not None
+    return stood["taken"], stood["signed"]
 
 
 async def _end(pool: Pool, operator: str) -> int:
@@ -152,10 +160,11 @@ async def _leaves(pool: Pool, operator: str, rows: Sequence[EventRow]) -> dict[i
     return dict(held)
 
 
-async def _notes(pool: Pool, operator: str, taken: int) -> AsyncIterator[tuple[int, str]]:
-    """In pages of short queries; those that came since we looked how far the tree is are the next audit's."""
+async def _notes(pool: Pool, operator: str, signed: int) -> AsyncIterator[tuple[int, str]]:
+    """In pages of short queries; those that came since we looked how far it was signed are the next audit's."""
     size = 0
-    while size < taken and (records := await pool.fetch(SQL["notes_after"], operator, size, _NOTES)):
+    while size < signed and (records := await pool.fetch(SQL["notes_after"], operator, size, _NOTES)):
         for record in records:
-            yield record["size"], record["note"]
+            if record["size"] <= signed:
+                yield record["size"], record["note"]
         size = records[-1]["size"]

@@ -8,6 +8,7 @@ their salt, a payout as spot:staked->returned(odds).
 
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -19,6 +20,8 @@ from domain.game import SECOND, Micros
 from domain.money import Payout
 
 DAY: Micros = 86_400 * SECOND
+INDENT = " " * 8
+WIDTH = 120
 
 _HEX = re.compile(r"[0-9a-f]{32,}")
 _PLAIN = re.compile(r"[^\s,:()=\"]+")
@@ -98,6 +101,19 @@ def _text(text: str) -> str:
     if _HEX.fullmatch(text):
         return f"{text[:8]}.."
     return str(text) if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def wrapped(text: str) -> list[str]:
+    """A list that would be much longer than a line is broken at its commas."""
+    words = (word.replace(",", ", ") if len(word) > 3 * WIDTH and '"' not in word else word for word in text.split(" "))
+    return textwrap.wrap(
+        " ".join(words),
+        WIDTH,
+        initial_indent=INDENT,
+        subsequent_indent=INDENT + "   ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 # --- Reading ------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from domain.decider import (
     MarkFaulted,
     Missing,
     Recorded,
+    Rule,
     SettleBettor,
     Stream,
     Submission,
@@ -30,6 +31,7 @@ from domain.errors import Rejected
 from domain.game import (
     ConcludeRound,
     Game,
+    Micros,
     Open,
     ResumeLog,
     Role,
@@ -40,26 +42,30 @@ from domain.game import (
     TimeOut,
 )
 from domain.games import GAMES
-from domain.money import AMOUNT_MAX, Bet
+from domain.money import AMOUNT_MAX, Amount, Bet
 from domain.wallet import events as wallet
 from domain.wallet.state import Wallet
 from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
+from services import what_if
 
 _AHEAD = 16
 """Events of one command: none gives more that seal something."""
+_OF_THE_HOUSE = frozenset(Rule)
+"""Rules that look at other commands and other tables."""
 
 Name = tuple[str, str]
 """Actor and idempotency key of a command."""
 
 
 class Difference(Struct, frozen=True):
-    """At a position the log has one thing, and deciding again gives another."""
+    """At a position the log has one thing, and deciding again gives another; players would have got so much more."""
 
     position: int
     stored: str
     decided: str
+    gained: Amount = 0
 
 
 class Redecided(Struct, frozen=True):
@@ -72,14 +78,22 @@ class Redecided(Struct, frozen=True):
 
 
 def redecide(
-    operator: str, round_id: str, rows: Iterable[EventRow], sent: Mapping[Name, str], open_sealed: Open
+    operator: str,
+    round_id: str,
+    rows: Iterable[EventRow],
+    sent: Mapping[Name, str],
+    open_sealed: Open,
+    changes: Mapping[str, Any] | None = None,
 ) -> Redecided:
     """`rows` are the round's, in order, from its opening on, and refusals that belong to it. `sent` has the bodies of
-    commands; `open_sealed` opens what was sealed for the round, as far as may be. Raises ValueError if there is no
-    opening."""
-    course = _Course(operator, round_id, iter(rows), sent, open_sealed)
-    while course.next_command():
-        pass
+    commands; `open_sealed` opens what was sealed for the round, as far as may be. `changes` to the table's config ask
+    what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes."""
+    course = _Course(operator, round_id, iter(rows), sent, open_sealed, changes or {})
+    try:
+        while course.next_command():
+            pass
+    except Exception as fault:  # noqa: BLE001 - events that never were may break anything; that is a difference too
+        course.differences.append(Difference(course.position, "", f"cannot be decided: {fault!r}"))
     return Redecided(course.commands, course.left, tuple(course.differences))
 
 
@@ -94,11 +108,24 @@ class _Stored(Struct, frozen=True):
     event: Any
 
 
+class _Moment(Struct, frozen=True):
+    """The table and one wallet between two commands of a batch."""
+
+    state: Any
+    wallet: Wallet | None
+
+
 class _Course:
     """Through the round, command by command."""
 
     def __init__(
-        self, operator: str, round_id: str, rows: Iterator[EventRow], sent: Mapping[Name, str], open_sealed: Open
+        self,
+        operator: str,
+        round_id: str,
+        rows: Iterator[EventRow],
+        sent: Mapping[Name, str],
+        open_sealed: Open,
+        changes: Mapping[str, Any],
     ) -> None:
         self._operator, self._round = operator, round_id
         self._table = TABLE + table_of(round_id)
@@ -113,12 +140,22 @@ class _Course:
         opening, game = self._opening()
         self._game: Game[Any, Any, Any] = game
         self._currency: str = opening.event.config.currency
-        self._state = game.evolve(game.initial, opening.event)
+        config = what_if.changed(opening.event.config, changes)
+        self._state = game.evolve(game.initial, replace(opening.event, config=config))
         self._version = opening.row.version
         self._wallets: dict[str, Wallet] = {}
+        self._opened: Micros = opening.row.at
+        self._at: Micros = self._opened
+        self._earlier: dict[str, list[Any]] = {}
+        """What table and wallets were before, in the batch of which an event was taken last."""
         self._ahead.popleft()
-        while (more := self._peek()) and _is_same_command(opening.row, more.row):
-            self._take()
+        self._pass_over(opening.row)
+
+    @property
+    def position(self) -> int:
+        """Of the event that is next."""
+        stored = self._peek()
+        return stored.row.position if stored else 0
 
     def _opening(self) -> tuple[_Stored, Game[Any, Any, Any]]:
         """What comes before it, as the match that a first hand opens, needs the table before it just so."""
@@ -142,13 +179,17 @@ class _Course:
             self.commands += 1
         except _Sealed:
             self.left += 1
-        while (more := self._peek()) and _is_same_command(stored.row, more.row):
-            self._take()
+        self._pass_over(stored.row)
         return True
+
+    def _pass_over(self, row: EventRow) -> None:
+        """What else the log has of a command that could not be decided, or came out otherwise."""
+        while (more := self._peek()) and _is_same_command(row, more.row):
+            self._take()
 
     def _decide_again(self, row: EventRow) -> None:
         """What comes of the command must be the next events, as far as it is of this round. Raises _Sealed."""
-        said = ""
+        said, gained = "", 0
         for submission in self._submissions(row):
             decided = self._decided(row, submission)
             if isinstance(decided, Rejected):
@@ -156,10 +197,13 @@ class _Course:
             elif decided and self._fits(decided):
                 for _ in decided:
                     self._take()
+                if (more := self._peek()) and _is_same_command(row, more.row):
+                    self.differences.append(Difference(more.row.position, more.row.data, "nothing"))
                 return
-            else:
-                said = said or ", ".join(codec.encode(each.event) for each in decided)
-        self.differences.append(Difference(row.position, row.data, said or "nothing"))
+            elif decided and not said:
+                said = ", ".join(codec.encode(each.event) for each in decided)
+                gained = sum(map(_given, (each.event for each in decided))) - _given(row.event)
+        self.differences.append(Difference(row.position, row.data, said or "nothing", gained))
         self._take()
 
     def _fits(self, decided: Sequence[Recorded]) -> bool:
@@ -172,15 +216,32 @@ class _Course:
         return True
 
     def _refuse_again(self, row: EventRow, event: refused.CommandRefused) -> None:
-        """A refusal must be one again, by the same rule. Raises _Sealed."""
-        self._ahead.popleft()
-        if event.stream != self._table:
+        """A refusal must be one again, by the same rule. It is recorded when its batch ends, so it was decided at one
+        of the moments of that batch; before the round's opening none is known. Raises _Sealed."""
+        if event.stream != self._table or row.at == self._opened or event.rule in _OF_THE_HOUSE:
+            self._ahead.popleft()
             raise _Sealed
         submission = self._submission(row, self._table, self._read(event.asked, Role(row.role)))
-        decided = self._decided(row, submission, event)
-        said = str(decided.rule) if isinstance(decided, Rejected) else "accepted"
-        if said != event.rule:
-            self.differences.append(Difference(row.position, event.rule, said))
+        self._ahead.popleft()
+        said = [self._refused(row, submission, event, moment) for moment in self._moments_of(row)]
+        if event.rule not in said:
+            self.differences.append(Difference(row.position, event.rule, said[0]))
+
+    def _refused(self, row: EventRow, submission: Submission, event: refused.CommandRefused, moment: _Moment) -> str:
+        """By which rule, at that moment."""
+        decided = self._decided(row, submission, moment, event)
+        return str(decided.rule) if isinstance(decided, Rejected) else "accepted"
+
+    def _moments_of(self, row: EventRow) -> Iterator[_Moment]:
+        """The table and the sender's wallet as they were while the batch was decided, the last first."""
+        wallet_of = WALLET + row.actor
+        tables, wallets = [self._state], [self._wallets.get(wallet_of)]
+        if self._at == row.at:
+            tables += self._earlier.get(self._table, [])[::-1]
+            wallets += self._earlier.get(wallet_of, [])[::-1]
+        for state in tables:
+            for held in wallets:
+                yield _Moment(state, held)
 
     # --- The command, as it was or must have been -----------------------------------------------------------------
 
@@ -219,7 +280,11 @@ class _Course:
     # --- What the decision may know -------------------------------------------------------------------------------
 
     def _decided(
-        self, row: EventRow, submission: Submission, refusal: refused.CommandRefused | None = None
+        self,
+        row: EventRow,
+        submission: Submission,
+        moment: _Moment | None = None,
+        refusal: refused.CommandRefused | None = None,
     ) -> tuple[Recorded, ...] | Rejected:
         """Raises _Sealed where it takes a card whose deck is not opened to us."""
         streams: dict[str, Stream] = {}
@@ -236,17 +301,17 @@ class _Course:
                 told = decider.decide(submission).events
                 return tuple(each for each in told if each.round == self._round)
             except Missing as missing:
-                streams[missing.stream] = self._known(missing.stream, refusal)
+                streams[missing.stream] = self._known(missing.stream, moment, refusal)
             except Rejected as rejected:
                 return rejected
             except LookupError as closed:
                 raise _Sealed from closed
 
-    def _known(self, stream: str, refusal: refused.CommandRefused | None) -> Stream:
+    def _known(self, stream: str, moment: _Moment | None, refusal: refused.CommandRefused | None) -> Stream:
         """The table as it is, or a wallet with the cash that it had: an event or the refusal tells, else enough."""
         if stream == self._table:
-            return Stream(self._game.name, self._version, self._state)
-        state = self._wallets.get(stream) or Wallet(self._currency)
+            return Stream(self._game.name, self._version, moment.state if moment else self._state)
+        state = (moment.wallet if moment else self._wallets.get(stream)) or Wallet(self._currency)
         if refusal is not None:
             cash = refusal.facts.get("balance", AMOUNT_MAX // 2)
             return Stream("wallet", 1, replace(state, cash=cash, blocked=refusal.rule == "PlayerBlocked"))
@@ -280,10 +345,15 @@ class _Course:
     def _take(self) -> None:
         """Go on from what is stored, so that one difference is told once."""
         stored = self._ahead.popleft()
-        if stored.row.stream == self._table:
+        stream = stored.row.stream
+        if stored.row.at != self._at:
+            self._at, self._earlier = stored.row.at, {}
+        if stream == self._table:
+            self._earlier.setdefault(stream, []).append(self._state)
             self._state, self._version = self._game.evolve(self._state, stored.event), stored.row.version
-        elif stored.row.stream.startswith(WALLET):
-            self._wallets[stored.row.stream] = self._moved(stored.row.stream, stored.event)
+        elif stream.startswith(WALLET):
+            self._earlier.setdefault(stream, []).append(self._wallets.get(stream))
+            self._wallets[stream] = self._moved(stream, stored.event)
 
     def _moved(self, stream: str, event: Any) -> Wallet:
         state = self._wallets.get(stream) or Wallet(self._currency)
@@ -300,6 +370,10 @@ class _Course:
                 return state
         self._bettors[stream] = (staked, returned, closed)
         return replace(state, bets=bets, cash=event.after, open_stakes=sum(bet.amount for bet in bets))
+
+
+def _given(event: Any) -> Amount:
+    return event.returned if isinstance(event, wallet.BetsSettled) else 0
 
 
 def _is_same_command(row: EventRow, other: EventRow) -> bool:

@@ -1,15 +1,15 @@
 """Replay: a stored round again, by the same evolve over the same events, step by step, and what it proves.
 
+A match of several rounds is folded whole, and its steps are what belongs to none of its rounds, or names the match: how
+it began, what came between hands, how each hand ended, and how the match did.
 A viewer sees what the table showed them: events and views come from the game's `public` and `view`, and of wallets a
 player sees only their own. The proofs are worked out from all of it, whoever asks.
 """
 
-import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-import asyncpg
 from msgspec import Struct
 
 from domain.decider import TABLE, WALLET, table_of
@@ -24,28 +24,35 @@ from domain.game import (
     PaidOut,
     Role,
     RoundTotals,
+    Unexplained,
     Viewer,
     no_open,
 )
 from domain.games import GAMES
-from domain.money import Amount, Bet
+from domain.money import Amount, Bet, Payout
 from domain.wallet import events as wallet
 from domain.wallet.views import Account, postings
 from infra import codec, eventlog
-from infra.eventlog import EventRow, LogTorn
+from infra.eventlog import EventRow
 from infra.postgres import Pool
 from infra.sql import queries
-from services.projections.rounds import match_of
+from services.frames import Scene, Sight, encode, table_at
+from services.projections.rounds import ends, is_match, match_of
 from services.projections.statement import Movement, movement
+from services.proofs import Proof, Proofs
 
 SQL = queries("replay")
 STEPS_MAX = 1_000
+IN_WALLETS = "what the match gave its players came to their wallets"
+CASH_OUTS_MAX = 16
+"""No match has more players."""
 
 
 class Step(Struct, frozen=True):
     """One event, the table as the viewer saw it then, and the money it moved. `hash` is its link in the log's chain.
 
-    There is no view before the round's opening: what the table was then is in no event of the round.
+    `sent` is the body of the command as it was sent, where it was the viewer's own, or an auditor looks on who has
+    opened what is sealed. `frame`, if it is asked for, is what this viewer was sent of the event live, byte for byte.
     """
 
     number: int
@@ -60,18 +67,13 @@ class Step(Struct, frozen=True):
     view: Any
     money: Movement | None
     hash: str
-
-
-class Proof(Struct, frozen=True):
-    """Something worked out again from the events. `tried` counts the cases, `failed` names those that differ."""
-
-    what: str
-    holds: bool
-    tried: int
-    failed: tuple[str, ...] = ()
+    sent: str | None = None
+    frame: str | None = None
 
 
 class Replay(Struct, frozen=True):
+    """Of a round, or of a match: then `round` is its id, and `totals` are the entries and what was given of them."""
+
     round: str
     table: str
     game: str
@@ -82,8 +84,16 @@ class Replay(Struct, frozen=True):
     fairness: Any
     """What anyone can check of the round's cards, checked, as its game tells it; None if the game has nothing.
     Its `checks` are each a `what` and a `holds`, in every game."""
+    explained: tuple[str, ...]
+    """In plain English: how the round came out, then each payout that the viewer may see, at most as many as steps."""
     steps_in_all: int
     steps: tuple[Step, ...]
+    viewer: Viewer
+    """As whom it is seen."""
+    view_number: int
+    """Of views and frames: a frame of the same number is equal byte for byte."""
+    opening: int | None
+    """The position of the event that opened the round. What is sealed of its cards is opened there."""
 
     @property
     def checks(self) -> tuple[Any, ...]:
@@ -103,15 +113,18 @@ async def replay(
     *,
     after: int = 0,
     limit: int = STEPS_MAX,
+    frames: bool = False,
 ) -> Replay | None:
-    """The round, with at most `limit` steps after number `after`; None if the log knows no such round."""
+    """The round or match, with at most `limit` steps after number `after`; None if the log knows none of this name."""
     playing: _Playing | None = None
-    async for row in eventlog.of_round(pool, operator, round_id):
+    rows = _of_match(pool, operator, round_id) if is_match(round_id) else eventlog.of_round(pool, operator, round_id)
+    async for row in rows:
         if playing is None:
             game = GAMES.get(row.type.partition(".")[0])
             if game is None:
                 return None  # the round's opening is its first event, so this is no round
-            playing = _Playing(game, round_id, viewer, open_seed, after, limit)
+            table = await table_at(pool, operator, game, row.stream, row.version - 1)
+            playing = _Playing(game, round_id, viewer, open_seed, table, range(after + 1, after + limit + 1), frames)
         playing.play(row)
     if playing is None:
         return None
@@ -124,48 +137,70 @@ async def replay(
 
 def replayed(operator: str, game: Game[Any, Any, Any], round_id: str, rows: Iterable[EventRow]) -> Replay:
     """The same without a log and without steps, from events that are at hand."""
-    playing = _Playing(game, round_id, Viewer("", Role.AUDITOR), no_open, 0, 0)
+    playing = _Playing(game, round_id, Viewer("", Role.AUDITOR), no_open, game.initial, range(0), frames=False)
     for row in rows:
         playing.play(row)
     return playing.ended(operator)
 
 
-class _Proofs:
-    def __init__(self) -> None:
-        self._tried = defaultdict[str, int](int)
-        self._failed = defaultdict[str, list[str]](list)
-
-    def prove(self, what: str, case: str, holds: bool) -> None:
-        self._tried[what] += 1
-        if not holds:
-            self._failed[what].append(case)
-
-    def all(self, *, named: bool) -> tuple[Proof, ...]:
-        """What was proved; the cases that failed are named only to those who may know of them."""
-        return tuple(
-            Proof(what, what not in self._failed, tried, tuple(self._failed.get(what, ())) if named else ())
-            for what, tried in self._tried.items()
-        )
+async def _of_match(pool: Pool, operator: str, match: str) -> AsyncIterator[EventRow]:
+    """The table's events from the match's opening to its end, its rounds among them; and what the end gave to wallets,
+    which the same command recorded after it."""
+    table = table_of(match)
+    version: int | None = await pool.fetchval(SQL["match_opened"], operator, TABLE + table, match)
+    if version is None:
+        return
+    async for row in eventlog.of_stream(pool, operator, TABLE + table, version - 1):
+        yield row
+        if match_of(row) == match and ends(row):
+            break
+    else:
+        return
+    for record in await pool.fetch(eventlog.SQL["events_after"], operator, row.position, CASH_OUTS_MAX):
+        paid = eventlog.row_of(record)  # a gap is no reason not to tell the rest: what is missing, a proof misses
+        if not (isinstance(paid.event, wallet.CashedOut) and paid.event.table == table and paid.at == row.at):
+            break
+        yield paid
 
 
 class _Playing:
     """A round on its way: the table's state, every bettor's open bets or chips, and what is proved so far."""
 
     def __init__(
-        self, game: Game[Any, Any, Any], round_id: str, viewer: Viewer, open_seed: Open, after: int, limit: int
+        self,
+        game: Game[Any, Any, Any],
+        round_id: str,
+        viewer: Viewer,
+        open_seed: Open,
+        table: Any,
+        window: range,
+        frames: bool,
     ) -> None:
         self._game = game
         self._round = round_id
+        self._match = round_id if is_match(round_id) else None
+        """Whose money is told of: that of a match is not in its rounds."""
+        self._over = False
         self._viewer = viewer
-        self._open_seed = open_seed
-        self._window = range(after + 1, after + limit + 1)
+        self._sight = Sight(game, table_of(round_id), viewer, open_seed)
+        self._scene = Scene(0, table, 0, None, 0)
+        """What the viewer saw: the table with what it was before the round, of which the proofs know nothing."""
+        self._window = window
+        self._frames = frames
+        self._opening: int | None = None
         self._story: list[Any] = []
         self._bets = defaultdict[str, list[Bet]](list)
         self._seats: dict[str, str] = {}
-        """Whose chips are still in the round, by spot."""
+        """Whose chips came from a spot, as the opening names them."""
+        self._seated: set[str] = set()
+        """Players whose chips are still in."""
+        self._owed: dict[str, Amount] = {}
+        """What the match gave, until a wallet tells of it."""
         self._staked = defaultdict[str, Amount](int)
         self._returned: Amount = 0
-        self._proofs = _Proofs()
+        self._payouts: list[tuple[str, Payout]] = []
+        """Those that the viewer may see."""
+        self._proofs = Proofs()
         self._steps: list[Step] = []
         self._number = 0
         self.prove = self._proofs.prove
@@ -173,40 +208,71 @@ class _Playing:
         self.version = 0
 
     def play(self, row: EventRow) -> None:
-        event = row.event
+        event, told = row.event, None
+        if row.stream in self._sight.streams:
+            self._scene, told = self._sight.after(self._scene, row)
         if row.stream.startswith(WALLET):
             self._wallet(row.stream.removeprefix(WALLET), event)
             shown = event if self._sees_wallet(row.stream.removeprefix(WALLET)) else None
         else:
             self._table(row, event)
-            shown = self._game.public(event, self._viewer)
+            shown = told if self._tells(row, event) else None
         if shown is None:
             return
         self._number += 1
         if self._number in self._window:
-            self._steps.append(self._step(row, shown))
+            self._steps.append(self._step(row, shown, told))
 
     def ended(self, operator: str) -> Replay:
+        for player in self._owed:
+            self.prove(IN_WALLETS, player, holds=False)
+        explained = self._explained()
         return Replay(
             round=self._round,
             table=table_of(self._round),
             game=self._game.name,
             title=self._game.title,
-            ended=self._game.round(self.state) != self._round,
+            ended=self._over if self._match is not None else self._game.round(self.state) != self._round,
             totals=self._totals(),
             proofs=self._proofs.all(named=self._viewer.role not in (Role.PLAYER, Role.STUDIO)),
-            fairness=self._game.reveals(operator, self._story),
+            fairness=self._fairness(operator),
+            explained=explained,
             steps_in_all=self._number,
             steps=tuple(self._steps),
+            viewer=self._viewer,
+            view_number=self._game.view_number,
+            opening=self._opening,
         )
+
+    def _tells(self, row: EventRow, event: Any) -> bool:
+        """Whether the event is a step: of a round every one is."""
+        return self._match is None or row.round is None or getattr(event, "match", None) == self._match
+
+    def _fairness(self, operator: str) -> Any:
+        reveals = self._game.reveals if self._match is None else self._game.reveals_match
+        return reveals(operator, self._story) if reveals is not None else None
+
+    def _explained(self) -> tuple[str, ...]:
+        what, game = "the round and its payouts can be explained from the events", self._game
+        told: list[str] = []
+        if self._match is not None:
+            return ()  # its hands are explained in their own replays
+        try:
+            told += game.explains_round(self._story)
+            told += (game.explains_payout(self._story, *each) for each in self._payouts[: len(self._window)])
+            self.prove(what, self._round, True)
+        except Unexplained as fault:
+            told.append(f"Contradicted: {fault}")
+            self.prove(what, self._round, False)
+        return tuple(told)
 
     def _sees_wallet(self, player: str) -> bool:
         if self._viewer.role is Role.PLAYER:
             return self._viewer.actor == player
         return self._viewer.role is not Role.STUDIO
 
-    def _step(self, row: EventRow, shown: Any) -> Step:
-        own = tuple(self._bets[self._viewer.actor]) if self._viewer.role is Role.PLAYER else ()
+    def _step(self, row: EventRow, shown: Any, told: Any) -> Step:
+        frame = self._sight.frame(self._scene, row, shown)
         return Step(
             number=self._number,
             position=row.position,
@@ -217,9 +283,10 @@ class _Playing:
             stream=row.stream,
             type=row.type,
             event=shown,
-            view=self._game.view(self.state, self._viewer, own, self._open_seed) if self._begun else None,
+            view=frame.view,
             money=movement(row) if row.stream.startswith(WALLET) else None,
             hash=row.hash.hex(),
+            frame=encode(frame).decode() if self._frames and told is not None else None,
         )
 
     def _table(self, row: EventRow, event: Any) -> None:
@@ -228,6 +295,8 @@ class _Playing:
         self.state = self._game.evolve(self.state, event)
         self._chips(row, before)
         self._story.append(event)
+        if isinstance(event, self._game.opening):
+            self._opening = row.position
         if said := _books(event):
             totals = self._totals()
             said_right = said == (totals.bettors, totals.staked, totals.returned)
@@ -239,18 +308,20 @@ class _Playing:
         return self.state != self._game.initial
 
     def _chips(self, row: EventRow, before: Amount | None) -> None:
-        """What moved at a table that holds chips, `before` the event in all. What a match takes and gives is not in the
-        books of its rounds."""
+        """What moved at a table that holds chips, `before` the event in all. What a match takes and gives is in its own
+        books, and not in those of its rounds."""
         told, rake, after = self._game.chips(row.event), self._game.rake(row.event), self._game.holdings(self.state)
         if before is not None and (before or after):
             brought = sum(each.amount for each in told if isinstance(each, Brought))
             same = after == before + brought - rake
             self.prove("chips are only moved, but for those brought, taken away and raked", row.type, same)
-        if match_of(row) is not None:
+        self._payouts += ((each.player, each.payout) for each in told if isinstance(each, PaidOut))
+        if match_of(row) != self._match:
             return
         for each in told:
             if isinstance(each, PaidIn):
-                player = self._seats.setdefault(each.spot, each.player)
+                player = self._seats[each.spot] = each.player or self._seats.get(each.spot, "")
+                self._seated.add(player)
                 self._staked[player] += each.amount
         if ended := [each for each in told if isinstance(each, PaidOut)]:
             self._paid_out(row, ended, rake)
@@ -266,7 +337,10 @@ class _Playing:
                 same = each.payout.returned == self._staked[each.player]
                 self.prove("every refund is the whole open stake of a cancelled round", each.player, same)
         self._returned += back
-        self._seats.clear()
+        self._seated.clear()
+        if self._match is not None:
+            self._over = True
+            self._owed = {each.player: each.payout.returned for each in ended if each.payout.returned}
 
     def _wallet(self, player: str, event: wallet.Event) -> None:
         bets = self._bets[player]
@@ -286,11 +360,14 @@ class _Playing:
             case wallet.Refunded(amount=amount):
                 self._refunded(player, amount, tuple(bets))
                 bets.clear()
+            case wallet.CashedOut(amount=amount):
+                self.prove(IN_WALLETS, player, self._owed.pop(player, 0) == amount)
             case _:
                 pass
 
     def _settled(self, player: str, event: wallet.BetsSettled, bets: tuple[Bet, ...]) -> None:
         self._returned += event.returned
+        self._payouts += ((player, each) for each in event.payouts if self._sees_wallet(player))
         outcome: Outcome | None = self._game.result(self.state)
         payouts = self._game.returns(outcome, bets) if outcome is not None else ()
         same = payouts == event.payouts and sum(payout.returned for payout in payouts) == event.returned
@@ -298,12 +375,15 @@ class _Playing:
 
     def _refunded(self, player: str, amount: Amount, bets: tuple[Bet, ...]) -> None:
         self._returned += amount
-        whole = isinstance(self._game.result(self.state), Cancelled) and amount == sum(bet.amount for bet in bets)
+        outcome = self._game.result(self.state)
+        if isinstance(outcome, Cancelled) and self._sees_wallet(player):
+            self._payouts += ((player, each) for each in self._game.returns(outcome, bets))
+        whole = isinstance(outcome, Cancelled) and amount == sum(bet.amount for bet in bets)
         self.prove("every refund is the whole open stake of a cancelled round", player, whole)
 
     def _totals(self) -> RoundTotals:
         staked = [amount for amount in self._staked.values() if amount]
-        still_open = sum(1 for bets in self._bets.values() if bets) + len(self._seats)
+        still_open = sum(1 for bets in self._bets.values() if bets) + len(self._seated)
         return RoundTotals(len(staked), sum(staked), self._returned, still_open)
 
 
@@ -313,40 +393,3 @@ def _books(event: Any) -> tuple[int, Amount, Amount] | None:
         return event.bettors, event.staked, event.returned
     except AttributeError:
         return None
-
-
-class Fold:
-    """Every stream's state, folded from the log from its beginning: the way back, for all of it at once."""
-
-    def __init__(self) -> None:
-        self.states: dict[str, Any] = {}
-        self.position = 0
-        self._evolve: dict[str, Callable[[Any, Any], Any]] = {}
-
-    def take(self, stream: str, event_type: str, schema: int, data: str) -> None:
-        evolve = self._evolve.get(stream)
-        if evolve is None:
-            decider = event_type.partition(".")[0]
-            evolve = self._evolve[stream] = codec.evolve(decider)
-            self.states[stream] = codec.initial(decider)
-        self.states[stream] = evolve(self.states[stream], codec.decode_event(event_type, schema, data))
-
-    async def pages(self, pool: Pool, operator: str) -> AsyncIterator[int]:
-        """Fold page after page, each read while the one before is folded; gives the count of each. Raises LogTorn."""
-        following = asyncio.create_task(self._page(pool, operator, self.position))
-        try:
-            while records := await following:
-                first, last = self.position + 1, records[-1][0]
-                if last - first + 1 != len(records):
-                    raise LogTorn(f"{operator}: a position between {first} and {last} is missing from the log")
-                following = asyncio.create_task(self._page(pool, operator, last))
-                await asyncio.sleep(0)  # so that the request is on its way before the fold takes the processor
-                for _, stream, event_type, schema, data in records:
-                    self.take(stream, event_type, schema, data)
-                self.position = last
-                yield len(records)
-        finally:
-            following.cancel()
-
-    async def _page(self, pool: Pool, operator: str, after: int) -> list[asyncpg.Record]:
-        return await pool.fetch(SQL["facts"], operator, after, eventlog.PAGE)

@@ -16,7 +16,7 @@ from domain import fairness
 from domain.auditing import SealOpened
 from domain.decider import AUDIT, REFUSED, TABLE, WALLET, table_of
 from domain.fairness import Opening
-from domain.game import Game, PaidOut, Role, Sealed, SealedSeed
+from domain.game import Game, PaidOut, Role, Sealed, SealedSeed, Unexplained
 from domain.games import GAMES
 from domain.money import Payout
 from domain.refused import CommandRefused
@@ -268,27 +268,24 @@ class _Course:
         return Check(f"{what}, word for word")
 
     def explained(self) -> Iterator[Check]:
-        """The round and the settlement of each wager in the game's own words, worked out anew from the events."""
-        game: Any = self.game
-        if not hasattr(game, "explains_round") or not (self.is_whole or not self.game.hidden_cards):
-            return
+        """How the round came out and each wager was settled, in the game's own words; each is worked out anew."""
         events = [row.event for row in self.rows if row.stream == self.table]
         try:
-            for line in game.explains_round(events):
+            for line in self.game.explains_round(events):
                 yield Check(line, told=True)
             for player, payout in self._payouts():
-                yield Check(game.explains_payout(events, player, payout), told=True)
-        except ValueError as unexplained:
-            yield Check("each payout follows from the round, told in words", str(unexplained))
+                yield Check(self.game.explains_payout(events, player, payout), told=True)
+        except Unexplained as fault:
+            if self.is_whole:  # a player's form may lack what the words would rest on
+                yield Check("how the round came out and each payout follows from its cards", str(fault))
 
     def _payouts(self) -> Iterator[tuple[str, Payout]]:
-        """Of the wallets that are here, and of chips at the table."""
         for row in self.rows:
             if isinstance(row.event, BetsSettled):
                 yield from ((row.stream.removeprefix(WALLET), payout) for payout in row.event.payouts)
             elif row.stream == self.table:
-                ended = (each for each in self.game.chips(row.event) if isinstance(each, PaidOut))
-                yield from ((each.player, each.payout) for each in ended)
+                chips = (each for each in self.game.chips(row.event) if isinstance(each, PaidOut))
+                yield from ((each.player, each.payout) for each in chips)
 
 
 def _unless(holds: bool) -> str:

@@ -6,7 +6,6 @@ if that changes nothing.
 """
 
 import hashlib
-import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -48,7 +47,8 @@ from domain.wallet import events as wallet_events
 from domain.wallet.evolve import INITIAL as NO_WALLET
 from domain.wallet.state import Wallet
 from services import notation
-from services.notation import Notation
+from services.notation import Notation, wrapped
+from services.projections.rounds import is_match
 
 OPERATOR = "demo"
 START: Micros = 1_800_000_000 * SECOND
@@ -65,8 +65,6 @@ ROLES = {
 
 
 NO_GAME = "a written round begins with the line: game NAME at TABLE"
-INDENT = " " * 8
-WIDTH = 120
 
 
 class Memory:
@@ -198,7 +196,7 @@ class _Play:
             try:
                 submission = self._submission(actor, f"{name} {each}" if "=" in first else each)
             except msgspec.ValidationError as problem:
-                yield from _wrapped(f"? {problem}")
+                yield from wrapped(f"? {problem}")
             else:
                 yield from self._submit(submission)
 
@@ -226,14 +224,14 @@ class _Play:
         try:
             decided = self.memory.submit(self.now, submission)
         except Rejected as refused:
-            yield from _wrapped(f"! {refused.rule} {self.notation.facts(refused.facts)}")
+            yield from wrapped(f"! {refused.rule} {self.notation.facts(refused.facts)}")
             return
         if not decided.events and not timed:
-            yield from _wrapped(f"= fenced: {' '.join(decided.fences)}" if decided.fences else "= nothing")
+            yield from wrapped(f"= fenced: {' '.join(decided.fences)}" if decided.fences else "= nothing")
         time = f"{self.notation.clock(self.now)} " if timed else ""
         for each in decided.events:
             whose = f"{each.stream.removeprefix(WALLET)}: " if each.stream.startswith(WALLET) else ""
-            yield from _wrapped(f"-> {time}{whose}{self.notation.named(each.event, round_id)}")
+            yield from wrapped(f"-> {time}{whose}{self.notation.named(each.event, round_id)}")
             round_id = each.round or round_id
 
     def _time_passes(self, since: Micros) -> Iterator[str]:
@@ -279,27 +277,33 @@ class _Play:
         bets = self.memory.wallet(player).open_in(self.game.round(state) or "")
         viewer = Viewer(player, ROLES.get(player, Role.PLAYER))
         seen = self.game.view(state, viewer, bets, self.memory.open)
-        yield from _wrapped(" ".join(("=", *self.notation.fields(seen))))
+        yield from wrapped(" ".join(("=", *self.notation.fields(seen))))
 
     def hands(self, viewer: str) -> Iterator[str]:
         """Whose cards this viewer may know by now, as in the history of the round."""
         assert self.game is not None, NO_GAME
         known = self.game.hands(self._state(), Viewer(viewer, ROLES.get(viewer, Role.PLAYER)), self.memory.open)
-        yield from _wrapped(" ".join(("=", *(f"{name}={self.notation.value(hand)}" for name, hand in known.items()))))
+        yield from wrapped(" ".join(("=", *(f"{name}={self.notation.value(hand)}" for name, hand in known.items()))))
 
     def wallet(self, player: str) -> Iterator[str]:
         held = self.memory.wallet(player)
-        yield from _wrapped(f"= cash={held.cash} open_stakes={held.open_stakes}")
+        yield from wrapped(f"= cash={held.cash} open_stakes={held.open_stakes}")
 
     def about(self) -> Iterator[str]:
         assert self.game is not None, NO_GAME
         yield from self._sheet(self.game.about(self._state()))
 
     def proof(self, round_id: str) -> Iterator[str]:
-        """What anyone can check of a round's fairness, from its events alone."""
+        """What anyone can check of a round's fairness, or of a match, from its events alone."""
         assert self.game is not None, NO_GAME
-        events = (each.event for each in self.memory.log if each.round == round_id and each.stream.startswith(TABLE))
-        yield from self._sheet(self.game.reveals(OPERATOR, events))
+        log = [each for each in self.memory.log if each.stream.startswith(TABLE)]
+        if is_match(round_id):
+            assert self.game.reveals_match is not None, f"{self.game.name} has no matches"
+            of_match = [each for each in log if getattr(each.event, "match", None) == round_id]
+            first, last = log.index(of_match[0]), log.index(of_match[-1])
+            yield from self._sheet(self.game.reveals_match(OPERATOR, (each.event for each in log[first : last + 1])))
+        else:
+            yield from self._sheet(self.game.reveals(OPERATOR, (each.event for each in log if each.round == round_id)))
 
     def _sheet(self, facts: Struct) -> Iterator[str]:
         """A line a field, and a line for each member of a list."""
@@ -307,11 +311,11 @@ class _Play:
             match getattr(facts, name):
                 case (Struct(), *_) as members:
                     for member in members:
-                        yield from _wrapped(f"= {name}: {' '.join(self.notation.fields(member))}")
+                        yield from wrapped(f"= {name}: {' '.join(self.notation.fields(member))}")
                 case None | () | {}:
                     pass
                 case value:
-                    yield from _wrapped(f"= {name}: {self.notation.value(value)}")
+                    yield from wrapped(f"= {name}: {self.notation.value(value)}")
 
 
 _DIRECTIVES: dict[str, Callable[..., Iterator[str]]] = {
@@ -330,16 +334,3 @@ def played(text: str) -> str:
     story = [line for line in text.splitlines() if not line.startswith(" ")]
     play = _Play(story[0])
     return "".join(f"{line}\n" for told_line in story for line in play.line(told_line))
-
-
-def _wrapped(text: str) -> list[str]:
-    """A list that would be much longer than a line is broken at its commas."""
-    words = (word.replace(",", ", ") if len(word) > 3 * WIDTH and '"' not in word else word for word in text.split(" "))
-    return textwrap.wrap(
-        " ".join(words),
-        WIDTH,
-        initial_indent=INDENT,
-        subsequent_indent=INDENT + "   ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

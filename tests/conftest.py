@@ -19,6 +19,7 @@ import asyncpg
 import hypothesis
 import pytest
 import redis.asyncio
+import structlog
 
 hypothesis.settings.register_profile("croupier", deadline=None, max_examples=60)
 hypothesis.settings.load_profile("croupier")
@@ -62,6 +63,9 @@ def engine_answers() -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The usual pretty traceback takes seconds, in which everything stands still: Postgres ends the writer's session.
+    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
     workers_choice = getattr(config, "workerinput", {}).get("servers")
     config.stash[_CHOICE] = workers_choice or choose()
 
@@ -69,6 +73,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
     node.workerinput["servers"] = node.config.stash[_CHOICE]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several share the work, files with slow tests come first: none is begun when the others are done."""
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

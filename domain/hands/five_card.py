@@ -51,3 +51,29 @@ def bonus(cards: Sequence[Card]) -> BonusCategory:
     if _has_straight(set(ranks)):
         return BonusCategory.STRAIGHT
     return BonusCategory.THREE_OF_A_KIND if most == 3 else BonusCategory.NONE
+
+
+def best_five(cards: Sequence[Card]) -> tuple[Card, ...]:
+    """Those of the six that make the category, highest first: of trio and four only these; none if it pays nothing."""
+    category, ranks = bonus(cards), [card.rank for card in cards]
+    suits = [card.suit for card in cards]
+    by_rank = sorted(cards, key=lambda card: (ranks.count(card.rank), card.rank), reverse=True)
+    match category:
+        case BonusCategory.NONE:
+            return ()
+        case BonusCategory.THREE_OF_A_KIND | BonusCategory.FOUR_OF_A_KIND | BonusCategory.FULL_HOUSE:
+            many = {BonusCategory.THREE_OF_A_KIND: 3, BonusCategory.FOUR_OF_A_KIND: 4}
+            return tuple(by_rank[: many.get(category, 5)])
+        case BonusCategory.STRAIGHT:
+            return _straight(cards)
+        case _:
+            suited = [card for card in cards if suits.count(card.suit) >= 5]
+            highest = tuple(sorted(suited, key=lambda card: card.rank, reverse=True)[:5])
+            return highest if category is BonusCategory.FLUSH else _straight(suited)
+
+
+def _straight(cards: Sequence[Card]) -> tuple[Card, ...]:
+    """The highest one there is, one card a rank."""
+    of_rank = {card.rank: card for card in cards}
+    low = max(start for start, straight in enumerate(_STRAIGHTS) if straight <= of_rank.keys())
+    return tuple(of_rank[rank] for rank in reversed(_ACE_TO_ACE[low : low + 5]))

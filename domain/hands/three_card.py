@@ -50,15 +50,16 @@ def _category(ranks: _Ranks, one_suit: bool) -> Category:
 
 
 def _order(ranks: _Ranks, one_suit: bool) -> tuple[int, ...]:
-    """Hands in order: by category, then by the cards that decide within it, in their turn (T12, T13, T16, T17).
-
-    For A-2-3 this reads ace, three, two: below A-K-Q and above K-Q-J, just where T15 puts it.
-    """
+    """Hands in order: by category, then by the cards that decide within it, in their turn (T12, T13, T16, T17)."""
     category = _category(ranks, one_suit)
+    return (-list(Category).index(category), *_deciding(ranks, category))
+
+
+def _deciding(ranks: _Ranks, category: Category) -> tuple[Rank, ...]:
+    """For A-2-3 this reads ace, three, two: below A-K-Q and above K-Q-J, just where T15 puts it."""
     high, middle, low = ranks
     kicker = high if middle == low else low
-    deciding = (middle, kicker) if category is Category.PAIR else ranks
-    return (-list(Category).index(category), *deciding)
+    return (middle, kicker) if category is Category.PAIR else ranks
 
 
 def _table() -> dict[tuple[_Ranks, bool], ThreeCardHand]:
@@ -77,5 +78,14 @@ def rank(cards: Sequence[Card]) -> ThreeCardHand:
     if len(cards) != 3 or len(set(cards)) != 3:
         raise ValueError(f"a hand is three different cards, not {show(cards)!r}")
     one, two, three = cards
-    high, middle, low = sorted((one.rank, two.rank, three.rank), reverse=True)
-    return _HANDS[(high, middle, low), one.suit is two.suit is three.suit]
+    return _HANDS[_ranks(cards), one.suit is two.suit is three.suit]
+
+
+def deciding(cards: Sequence[Card]) -> tuple[Rank, ...]:
+    """The ranks that decide between hands of this category, in their turn: of a pair its own, then the third card's."""
+    return _deciding(_ranks(cards), rank(cards).category)
+
+
+def _ranks(cards: Sequence[Card]) -> _Ranks:
+    high, middle, low = sorted((card.rank for card in cards), reverse=True)
+    return high, middle, low

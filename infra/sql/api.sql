@@ -10,12 +10,6 @@ where l.operator = $1
 select position, stream, version, type, schema, round, command, actor, role, at, data, hash
 from events where operator = $1 and stream = $2 and version > $3 and position > $4 order by version
 
--- opening: the version of a table at which the last round that had begun by a version was opened
-select version from events where operator = $1 and stream = $2 and round = (
-    select round from events where operator = $1 and stream = $2 and version <= $3 and round is not null
-    order by version desc limit 1
-) order by position limit 1
-
 -- bettor: one player's bets in a round
 select round, player, status, staked, returned, wagers, placed_at, ended_at, first, last from bettors
 where operator = $1 and round = $2 and player = $3

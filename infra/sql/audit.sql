@@ -23,6 +23,6 @@ select position, at, actor, role, action, subject, round, command, rule from aud
 where operator = $1 and generation = $2 and position > $3 and position <= $4 order by position
 
 -- clear: some rows of a generation that nobody reads
-delete from audit where operator = $1 and generation = $2 and position in (
+delete from audit where operator = $1 and generation = $2 and position = any(array(
     select position from audit where operator = $1 and generation = $2 limit $3
-)
+))

@@ -27,6 +27,6 @@ where operator = $1 and player > $2
 order by player limit $3
 
 -- clear: some rows of a generation that nobody reads
-delete from balances where operator = $1 and generation = $2 and player in (
+delete from balances where operator = $1 and generation = $2 and player = any(array(
     select player from balances where operator = $1 and generation = $2 limit $3
-)
+))

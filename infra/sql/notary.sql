@@ -4,6 +4,10 @@ insert into trees (operator, size, hash) values ($1, 0, $2) on conflict do nothi
 -- tree: how far a log's tree has come
 select size, hash from trees where operator = $1
 
+-- stood: how far a log's tree had come and how far it was signed, at one moment: both grow in one transaction
+select coalesce((select size from trees where operator = $1), 0) as taken,
+       coalesce((select max(size) from notes where operator = $1), 0) as signed
+
 -- grow: the next leaves come in once, however many notaries try: the others find no row here; one whose process froze
 -- must not hold up the others
 update trees set size = $3, hash = $4 where operator = $1 and size = $2

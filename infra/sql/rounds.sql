@@ -104,11 +104,11 @@ where operator = $1 and player = $2 and first < $3
 order by first desc limit $4
 
 -- clear: some rows of a generation that nobody reads
-delete from rounds where operator = $1 and generation = $2 and round in (
+delete from rounds where operator = $1 and generation = $2 and round = any(array(
     select round from rounds where operator = $1 and generation = $2 limit $3
-)
+))
 
 -- clear_bettors: some rows of a generation that nobody reads
-delete from bettors where operator = $1 and generation = $2 and (round, player) in (
-    select round, player from bettors where operator = $1 and generation = $2 limit $3
-)
+delete from bettors where operator = $1 and generation = $2 and round = any(array(
+    select round from bettors where operator = $1 and generation = $2 order by round limit $3
+))

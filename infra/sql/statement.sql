@@ -27,6 +27,6 @@ select position, player, kind, round, amount, before, after, reference, at from 
 where operator = $1 and generation = $2 and position > $3 and position <= $4 order by position
 
 -- clear: some rows of a generation that nobody reads
-delete from statement where operator = $1 and generation = $2 and position in (
+delete from statement where operator = $1 and generation = $2 and position = any(array(
     select position from statement where operator = $1 and generation = $2 limit $3
-)
+))

@@ -19,9 +19,9 @@ from services.api.bodies import checked_round, decode
 from services.api.commands import command_of, replayed
 from services.api.parts import Asked
 from services.api.problems import Problem
-from services.api.rounds import not_played
 from services.make_dossier import Auditing, NotSigned, Story
 from services.openings import RoundIsOn
+from services.projections.rounds import is_match
 
 EVENTS_MAX = 10_000
 """Of a round, over HTTP: some 20 MB. What takes longer to make would hold up the others."""
@@ -82,7 +82,10 @@ async def _story(request: Asked, round_id: str) -> Story:
         detail = f"The round {round_id} is still on: its dossier is made once it is over."
         raise Problem(409, "RoundIsOn", detail, facts={"round": round_id}) from None
     if told is None:
-        raise await not_played(request, round_id)
+        if is_match(round_id):
+            detail = f"{round_id} is a match: each of its rounds has a dossier, and GET /v1/rounds?table= lists them."
+            raise Problem(422, "DossiersOfItsRounds", detail, facts={"match": round_id})
+        raise problems.not_found("round", round_id)
     if len(told.rows) > EVENTS_MAX:
         detail = f"The round has {len(told.rows)} events, more than go over HTTP: `croupier dossier` makes its file."
         raise Problem(422, "DossierTooLarge", detail, facts={"round": round_id, "events": len(told.rows)})

@@ -16,8 +16,8 @@ KNOWN: dict[str, Any] = {
     "cash": 9_400,
     "closes_at": 1_767_225_615_000_000,
     "command": "bet-0001",
-    "config": {"currency": "EUR"},
-    "currency": "EUR",
+    "config": {"currency": "INR"},
+    "currency": "INR",
     "expires": 1_767_226_500,
     "exponent": 2,
     "first": 1_042,
@@ -36,6 +36,7 @@ KNOWN: dict[str, Any] = {
     "reference": "payment-77",
     "returned": 975,
     "round": "table-1.42",
+    "seconds": 900,
     "seed": "a-word-of-mine",
     "staked": 600,
     "stream": "wallet:ann",
@@ -47,7 +48,7 @@ KNOWN: dict[str, Any] = {
 }
 """Values by the names of their fields, wherever they fit the field's type."""
 
-_TEXTS = ("text", "EUR", "table-1.42", "As", "00", 64 * "0")
+_TEXTS = ("text", "INR", "table-1.42", "As", "00", 64 * "0")
 
 
 def example_of(kind: Any, *, whole: bool = True) -> Any:

@@ -20,10 +20,11 @@ from domain.wallet.events import Event as WalletEvent
 from services.api import problems
 from services.api.auth import Guard
 from services.api.examples import KNOWN, example_of
+from services.api.fields import tell_fields
 from services.api.problems import MEDIA_TYPE, Problem, ProblemBody
 from services.api.samples import sample_of
-from services.api.sse import Frame
 from services.api.tables import AT_TABLE
+from services.frames import Frame
 
 REF = "#/components/schemas/{name}"
 ABOUT = """\
@@ -33,10 +34,13 @@ can be replayed and checked.
 **Who calls.** `Authorization: Bearer` with an API key (`ck_...`, of the role operator, studio, supervisor or auditor)
 or with a player's token, which an operator mints (`POST /v1/sessions`). A key sees its own operator only.
 
-**Commands** carry an `Idempotency-Key` of 1 to 64 of `A-Za-z0-9_-`. The same key with the same request gives the same
-outcome again, marked `Idempotent-Replayed: true`, also if a rule refused it; with another request it is refused. What
-was answered by 400, 401, 429 or 503 is not remembered. If an answer is lost, send the command again with the same key,
-ask `GET /v1/commands/{key}`, or fence it: then it never acts.
+**Commands** carry an `Idempotency-Key` of 1 to 64 of `A-Za-z0-9_-`, a new one for each command. The same key with the
+same request gives the same outcome again, marked `Idempotent-Replayed: true`, also if a rule refused it; with another
+request it is refused. What was answered by 400, 401, 429 or 503 is not remembered. If an answer is lost, send the
+command again with the same key, ask `GET /v1/commands/{key}`, or fence it: then it never acts.
+
+**Tables.** `GET /v1/tables/{table}` says what a table is about and how it stands. Where players sit, `allowed` in its
+view is what the caller may send now, and within which bounds.
 
 **Amounts** are whole minor units of the currency; moments are microseconds since 1970 UTC.
 
@@ -67,6 +71,8 @@ def _problems() -> list[Problem]:
         problems.refused("Fenced", {}),
         problems.too_large(),
         Problem(415, "UnsupportedMediaType", "Send the body as Content-Type: application/json (UTF-8)."),
+        problems.round_is_on("table-1.42"),
+        Problem(409, "NotOpened", "What ann saw is sealed: open it first.", facts={"positions": (1_042,)}),
         problems.refused("InsufficientFunds", {"balance": 2_000, "needed": 8_000}),
         Problem(422, "KeyReused", "This Idempotency-Key was used before, for another request.", facts={"key": "bet-1"}),
         problems.internal(changing=True),
@@ -115,6 +121,8 @@ class Operation:
         self.words = python.cleandoc(fn.__doc__ or "")
         self.answer: Any = get_args(answer)[0] if get_origin(answer) is Response else answer
         self.body: Any = handler.opt.get("body")
+        self.besides: list[int] = handler.opt.get("besides", [])
+        self.example: str = handler.opt.get("example", _SIGNED)
         self.status: int = handler.status_code
         guards = cast("list[Any]", handler.guards or [])
         self.roles: tuple[Role, ...] = next((guard.roles for guard in guards if isinstance(guard, Guard)), ())
@@ -149,14 +157,29 @@ class Operation:
         default = self.defaults[name]
         if not in_path and default not in (None, ""):
             schema["default"] = default
-        return {"name": name, "in": "path" if in_path else "query", "required": in_path, "schema": schema}
+        return {
+            "name": name.removesuffix("_"),
+            "in": "path" if in_path else "query",
+            "required": in_path,
+            "schema": schema,
+        }
 
     def _headers(self) -> Iterable[dict[str, Any]]:
         if self.is_command:
             schema = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
-            yield {"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema, "example": "bet-0001"}
+            yield {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": True,
+                "schema": schema,
+                "example": self._key(),
+            }
         if self.answer == ASGIApp:
             yield {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "integer"}}
+
+    def _key(self) -> str:
+        """One of its own for each operation: whoever tries one after the other here is not told that it was used."""
+        return f"{self.name.replace('_', '-')}-1"
 
     def _body(self) -> dict[str, Any]:
         if self.body is AT_TABLE:
@@ -166,12 +189,12 @@ class Operation:
 
     def _answers(self) -> dict[str, Any]:
         statuses = [400, 404, 500, 503] + [401, 403] * bool(self.roles)
-        statuses += [409, 413, 415, 422] * (self.method in ("post", "delete"))
+        statuses += [409, 413, 415, 422] * (self.method in ("post", "delete")) + self.besides
         refs = {str(status): {"$ref": f"#/components/responses/Problem{status}"} for status in sorted(statuses)}
         if self.answer == ASGIApp:
             content = {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAMED}}
         elif self.answer is str:
-            content = {"text/plain": {"schema": {"type": "string"}, "example": _SIGNED}}
+            content = {"text/plain": {"schema": {"type": "string"}, "example": self.example}}
         else:
             example = sample_of(self.answer) or example_of(self.answer)
             content = {"application/json": {"schema": _ref(self.answer), "example": example}}
@@ -226,9 +249,9 @@ def _of_game(game: Game[Any, Any, Any]) -> dict[str, Any]:
     """The components of a game: its commands, events, configuration, and what its functions say they return."""
     commands = [member for role, union in game.commands.items() if role is not Role.CLOCK for member in _members(union)]
     shown = [kind for kind in (_returned(game.view), _returned(game.about)) if kind is not None]
-    _, found = msgspec.json.schema_components(
-        [*commands, *_members(game.events), game.config, *shown], ref_template=_template(game)
-    )
+    kinds = [*commands, *_members(game.events), game.config, *shown]
+    _, found = msgspec.json.schema_components(kinds, ref_template=_template(game))
+    tell_fields(kinds, found)
     return {f"{prefix(game)}{name}": schema for name, schema in found.items()}
 
 
@@ -286,7 +309,9 @@ def document(app: Litestar) -> dict[str, Any]:
         paths.setdefault(each.path, {})[each.method] = each.told()
     types = [kind for each in told for kind in each.types]
     bodies = {each.body.__name__ for each in told if each.body not in (None, AT_TABLE)}
-    _, schemas = msgspec.json.schema_components([*types, ProblemBody, Frame, *_members(WalletEvent)], ref_template=REF)
+    kinds = [*types, ProblemBody, Frame, *_members(WalletEvent)]
+    _, schemas = msgspec.json.schema_components(kinds, ref_template=REF)
+    tell_fields(kinds, schemas)
     for name in bodies & schemas.keys():  # the path says what it is already
         schemas[name]["required"] = [field for field in schemas[name].get("required", ()) if field != "type"]
     for game in GAMES.values():

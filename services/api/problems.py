@@ -120,6 +120,11 @@ def not_found(what: str, name: str) -> Problem:
     return Problem(404, "NotFound", f"There is no {what} {name!r} that you may see.", facts={what: name})
 
 
+def round_is_on(round_id: str) -> Problem:
+    detail = f"The round {round_id} is still on: open it once it is over."
+    return Problem(409, "RoundIsOn", detail, facts={"round": round_id})
+
+
 def busy() -> Problem:
     detail = "The queue of commands is full; yours was not taken in. Send it again in a moment, with the same key."
     return Problem(503, "Busy", detail, retryable=True, headers={"retry-after": "1"})

@@ -153,8 +153,7 @@ async def open_sealed(request: Asked) -> Response[Opening]:
         detail = f"The event at this position ({nothing}) holds nothing sealed that an auditor may open."
         raise Problem(422, "NothingSealed", detail, facts={"position": body.position}) from None
     except openings.RoundIsOn as on:
-        detail = f"The round {on.round} is still on: open it once it is over."
-        raise Problem(409, "RoundIsOn", detail, facts={"round": on.round}) from None
+        raise problems.round_is_on(on.round) from None
     if row is None:
         raise problems.not_found("event", str(body.position))
     opened = await openings.opened(parts.pool, parts.services.vault, operator, row)

@@ -1,26 +1,29 @@
-"""Rounds, and matches of several rounds: their results, who bet in them, and any round played again from its events."""
+"""Rounds, and matches of several: their results, who bet in them, and any of them played again from its events."""
 
 from typing import Annotated
 
-from litestar import get
+from litestar import Response, get
 from litestar.params import FromPath, FromQuery, QueryParameter
 from msgspec import Struct
-from msgspec.structs import replace
 
-from domain.decider import table_of
 from domain.game import Role
 from infra.sql import queries
+from services import viewers
 from services.api import problems
 from services.api.auth import may
 from services.api.bodies import Cursor, Limit, Position, checked_id, checked_round, cursor_after
 from services.api.parts import Asked
 from services.api.problems import Problem
+from services.openings import RoundIsOn
 from services.projections import rounds
-from services.projections.rounds import is_match
-from services.replay import Replay, replay
+from services.replay import Replay
+from services.round_text import written
+from services.viewers import Window, replay_as
 
 SQL = queries("api")
 Step = Annotated[int | None, QueryParameter(ge=1, le=1_000_000_000)]
+As = Annotated[str, QueryParameter(name="as")]
+"""As whom: `onlooker`, a role of staff, or a player (`player:NAME` for one who is called as these are)."""
 
 
 class RoundPage(Struct, frozen=True):
@@ -41,6 +44,13 @@ class RoundResult(Struct, frozen=True):
     next: str | None
 
 
+_TOLD = """game teen_patti_2020 at table-1
+# table-1.42 as ann saw it, view 1, ended
+# 0:00 is 2026-01-01 00:00:00.000000 UTC
+0:05        ann          PlaceBet wagers=player_a:500,tie:100
+        -> ann: BetStaked bet=bet-0001:... amount=600 before=10000 after=9400
+        = ann: balance=9400
+"""
 READERS = may(Role.OPERATOR, Role.SUPERVISOR, Role.AUDITOR, Role.STUDIO, Role.PLAYER)
 
 
@@ -86,39 +96,71 @@ async def read_round(
     return RoundResult(found, tuple(bettors), bettors[-1].player if len(bettors) == limit else None)
 
 
-@get("/rounds/{round_id:str}/replay", guards=[READERS])
+@get("/rounds/{round_id:str}/replay", guards=[READERS], besides=[409, 422])
 async def replay_round(
     request: Asked,
     round_id: FromPath[str],
+    as_: As = "",
     step: Step = None,
     cursor: Position = 0,
     limit: Limit = 1_000,
+    frames: FromQuery[bool] = False,
 ) -> Replay:
     """Play a round again from its events, step by step as the caller saw it, with what it proves. `step` gives that
-    step alone; else steps after number `cursor`."""
-    caller = request.caller
-    after, most = (cursor, limit) if step is None else (step - 1, 1)
-    parts, round_ = request.parts, checked_round(round_id)
-    open_seed = parts.open_of(caller.operator)
-    played = await replay(parts.pool, caller.operator, round_, caller.viewer, open_seed, after=after, limit=most)
+    step alone; else steps after number `cursor`. A match (`table-1.m3`) is played again as well: how it began, what
+    came between its rounds, how each of them and the match ended, its entries and its prize. What happened within a
+    round stands in that round's own replay. `as` gives it as another saw it: `onlooker`, a role of staff, or a
+    player; an auditor may see as anyone, operator and supervisor as a player where no cards are hidden. An auditor sees
+    as a player who held cards once the round is over and what is sealed of it was opened (`POST /v1/openings`).
+    `frames` adds to each step the very text that this viewer was sent of it live."""
+    window = Window(cursor, limit, frames) if step is None else Window(step - 1, 1, frames)
+    return await _replayed(request, round_id, as_, window, step)
+
+
+@get("/rounds/{round_id:str}/replay/text", guards=[READERS], media_type="text/plain", besides=[409, 422], example=_TOLD)
+async def tell_round(
+    request: Asked,
+    round_id: FromPath[str],
+    as_: As = "",
+    step: Step = None,
+    cursor: Position = 0,
+    limit: Limit = 1_000,
+    views: FromQuery[bool] = False,
+) -> Response[str]:
+    """A round played again, as text: time, who, the command as it was sent, what came of it, and balances. `as`, `step`
+    and `cursor` as in its replay. `views` adds the table as the viewer saw it then; with `step` it is always there."""
+    window = Window(cursor, limit) if step is None else Window(step - 1, 1)
+    played = await _replayed(request, round_id, as_, window, step)
+    return Response(written(played, views=views or step is not None), media_type="text/plain; charset=utf-8")
+
+
+async def _replayed(request: Asked, round_id: str, as_: str, window: Window, step: int | None) -> Replay:
+    caller, parts, round_ = request.caller, request.parts, checked_round(round_id)
+    viewer = caller.viewer
+    if as_:
+        viewer = viewers.named(as_)
+        if viewer != viewers.ONLOOKER and viewer.role is Role.PLAYER:
+            checked_id("player", viewer.actor)
+    open_sealed = parts.open_of(caller.operator)
+    try:
+        played = await replay_as(parts.pool, caller.operator, round_, caller.viewer, viewer, open_sealed, window)
+    except viewers.NotForYou:
+        raise problems.forbidden(caller.role, f"it sees no round as {as_}") from None
+    except viewers.UnknownViewer:
+        raise problems.not_found("player", viewer.actor) from None
+    except RoundIsOn as on:
+        raise problems.round_is_on(on.round) from None
+    except viewers.NotOpened as closed:
+        detail = (
+            f"What {viewer.actor} saw is sealed: open it first, on record, by POST /v1/openings for each of the "
+            "positions."
+        )
+        raise Problem(409, "NotOpened", detail, facts={"positions": closed.positions}) from None
     if played is None:
-        raise await not_played(request, round_)
+        raise problems.not_found("round", round_id)
     if step is not None and not played.steps:
         raise problems.not_found("step", str(step))
-    if caller.role is Role.PLAYER:  # a proof that fails names whose bet it is about
-        return replace(played, proofs=tuple(replace(proof, failed=()) for proof in played.proofs))
     return played
 
 
-async def not_played(request: Asked, round_id: str) -> Problem:
-    if not is_match(round_id) or await rounds.one(request.parts.pool, request.caller.operator, round_id) is None:
-        return problems.not_found("round", round_id)
-    table = table_of(round_id)
-    detail = (
-        f"{round_id} is a match, which is replayed round by round: GET /v1/rounds?table={table} lists its rounds, each "
-        f"with the match in its result. Who won the match, and what, stands in GET /v1/rounds/{round_id}."
-    )
-    return Problem(422, "ReplayItsRounds", detail, facts={"match": round_id, "table": table})
-
-
-HANDLERS = (list_rounds, read_round, replay_round)
+HANDLERS = (list_rounds, read_round, replay_round, tell_round)

@@ -10,17 +10,13 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any, cast
 
-import msgspec
 from litestar import get
 from litestar.params import FromPath
 from litestar.types import ASGIApp, Receive, Scope, Send
-from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import TABLE, WALLET, table_of
-from domain.game import Game, Micros, Open, Role
+from domain.game import Game, Open, Role, fold
 from domain.games import GAMES
-from domain.money import Bet
 from domain.wallet import evolve as wallet_evolve
 from domain.wallet.state import Wallet
 from infra import codec
@@ -33,6 +29,7 @@ from services.api.auth import Caller, may
 from services.api.feed import Follower
 from services.api.parts import Asked, Parts
 from services.api.problems import Problem
+from services.frames import NO_WALLET, Frame, Scene, Sight, encode, table_at
 
 SQL = queries("api")
 STREAM_S = 20.0
@@ -46,67 +43,44 @@ _HEADERS = [
 ]
 
 
-class Frame(Struct, frozen=True):
-    """One server-sent event: what happened (none in a first frame), and the table as its viewer sees it after it."""
-
-    position: int
-    at: Micros | None
-    event: Any
-    view: Any
-
-
-_encoder = msgspec.json.Encoder()
-
-
-class Scene(Struct, frozen=True):
-    """A table and, if a player looks on, the player's wallet, as of a position."""
-
-    position: int
-    table: Any
-    table_version: int
-    wallet: Wallet | None
-    wallet_version: int
-
-
 class Watch:
     """One viewer at one table: turns events into frames."""
 
     def __init__(self, pool: Pool, caller: Caller, table: str, game: Game[Any, Any, Any], open_seed: Open) -> None:
         self._pool = pool
-        self._open_seed = open_seed
-        self._caller = caller
+        self._operator = caller.operator
         self._game = game
-        self._name = table
-        self._table = TABLE + table
-        self._wallet = WALLET + caller.actor if caller.role is Role.PLAYER else None
+        self._sight = Sight(game, table, caller.viewer, open_seed)
+        self._table = self._sight.table
+        self._wallet = self._sight.wallet
 
     @property
     def streams(self) -> list[str]:
-        return [self._table, self._wallet] if self._wallet else [self._table]
+        return self._sight.streams
 
     async def frames(self, follower: Follower, last_id: int | None) -> AsyncGenerator[bytes]:
         """Frames without end; an empty comment where nothing happens for a while. Ends when the follower is let go."""
         scene = await self._now()
         missed = None if last_id is None else await self._missed(scene, last_id)
         if missed is None:
-            yield self._first(scene)
+            yield _written("view", self._sight.first(scene))
         else:
             before, rows = missed
             for row in rows:
-                before, frame = self._after(before, row)
-                if frame:
-                    yield frame
+                before, told = self._sight.after(before, row)
+                if told is not None:
+                    yield _written(row.type, self._sight.frame(before, row, told))
         while not follower.gone:
             row = await follower.next(KEEP_ALIVE_S)
             if row is None:
                 yield b":\n\n"
             elif row.position > scene.position:
-                scene, frame = self._after(scene, row)
-                if frame:
-                    yield frame
+                scene, told = self._sight.after(scene, row)
+                if told is not None:
+                    yield _written(row.type, self._sight.frame(scene, row, told))
 
     async def _now(self) -> Scene:
-        rows = await self._pool.fetch(SQL["scene"], self._caller.operator, self.streams)
+        rows = await self._pool.fetch(SQL["scene"], self._operator, self.streams)
         states: dict[str, tuple[int, Any]] = {}
         for row in rows:
             if row["decider"] is not None:
@@ -141,51 +115,21 @@ class Watch:
         return [row for each in rows if (row := row_of(each)).position <= until]
 
     async def _table_at(self, version: int) -> Any:
-        """A table folds from the opening of the round that was on: that event carries all that came before."""
-        opening = await self._pool.fetchval(SQL["opening"], *self._of(self._table), version) or 1
-        return await self._folded(self._table, self._game.initial, self._game.evolve, opening - 1, version)
+        return await table_at(self._pool, self._operator, self._game, self._table, version)
 
     async def _wallet_at(self, version: int) -> Wallet:
         """As far as the bets go that can be open: older ones than these are settled long since."""
         assert self._wallet is not None
-        begin = max(1, version - MISSED_MAX)
-        return await self._folded(self._wallet, Wallet(""), wallet_evolve.evolve, begin, version)
-
-    async def _folded(self, stream: str, state: Any, evolve: Any, after: int, until: int) -> Any:
-        if until > after:
-            rows = await self._pool.fetch(LOG_SQL["events_of_stream"], *self._of(stream), after, until - after)
-            for row in rows:
-                state = evolve(state, row_of(row).event)
-        return state
+        begin, version = max(1, version - MISSED_MAX), max(1, version)  # the first event opens it
+        rows = await self._pool.fetch(LOG_SQL["events_of_stream"], *self._of(self._wallet), begin, version - begin)
+        return cast("Wallet", fold(wallet_evolve.evolve, NO_WALLET, (row_of(row).event for row in rows)))
 
     def _of(self, stream: str) -> tuple[str, str]:
-        return self._caller.operator, stream
-
-    def _first(self, scene: Scene) -> bytes:
-        return _told("view", Frame(scene.position, None, None, self._view(scene)))
-
-    def _after(self, scene: Scene, row: EventRow) -> tuple[Scene, bytes | None]:
-        """The scene after an event, and the frame if the event is one to be told of."""
-        event = row.event
-        if row.stream == self._table:
-            scene = replace(scene, position=row.position, table=self._game.evolve(scene.table, event))
-            told = self._game.public(event, self._caller.viewer)
-        else:
-            wallet: Any = wallet_evolve.evolve(cast("Any", scene.wallet), event)
-            scene = replace(scene, position=row.position, wallet=wallet)
-            told = event if row.round is not None and table_of(row.round) == self._name else None
-        if told is None:
-            return scene, None
-        return scene, _told(row.type, Frame(row.position, row.at, told, self._view(scene)))
-
-    def _view(self, scene: Scene) -> Any:
-        on = self._game.round(scene.table)
-        bets: tuple[Bet, ...] = scene.wallet.open_in(on) if on and scene.wallet else ()
-        return self._game.view(scene.table, self._caller.viewer, bets, self._open_seed)
+        return self._operator, stream
 
 
-def _told(name: str, frame: Frame) -> bytes:
-    return b"id: %d\nevent: %b\ndata: %b\n\n" % (frame.position, name.encode(), _encoder.encode(frame))
+def _written(name: str, frame: Frame) -> bytes:
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (frame.position, name.encode(), encode(frame))
 
 
 class LiveTable:
@@ -227,7 +171,8 @@ async def _left(receive: Receive) -> None:
 
 @get("/tables/{table:str}/events", guards=[may(Role.PLAYER, Role.STUDIO, Role.SUPERVISOR, Role.OPERATOR)])
 async def watch_table(request: Asked, table: FromPath[str]) -> ASGIApp:
-    """Watch a table live. Send Last-Event-ID to go on where you were."""
+    """Watch a table live. Each event comes with the table as the caller sees it after it; the first, `view`, tells how
+    the table stands. A stream ends by itself after some 20 seconds: send Last-Event-ID to go on where you were."""
     caller, parts = request.caller, request.parts
     game = await parts.tables.game_at(caller.operator, table)
     last_id = _last_id(request.headers.get("last-event-id", ""))

@@ -23,10 +23,13 @@ class Knowledge:
         self.pile: list[str] = []
         self.logged: set[str] = set()
         self.over = True
-        self.captain = self.adviser = ""
+        self.captain = self.adviser = self.match = ""
+        self.opened: set[str] = set()
+        """Of the captain's cards, to the adviser, in this hand."""
         self.roles: set[str] = set()
         """Cards that were drawn for the roles of the match."""
-        self.asked = self.adviser_gone = False
+        self.asked = self.adviser_gone = self.advising = False
+        """Asked in this hand; and whether it is still played, for as long as the captain's cards may be looked at."""
         self.advice: list[str] = []
         self.secrets: set[str] = set()
         """Seeds and salts that nobody may be told."""
@@ -58,12 +61,17 @@ class Knowledge:
                     assert self.open[each.player] == self.hands[each.player], "all of a hand is laid out, and no more"
             case _:
                 self._ends(event)
+        self.advising &= not ends_play(event)
+        if self._advises:
+            self.opened |= self.hands[self.captain]
 
     def _ends(self, event: Any) -> None:
         match event:
             case events.RoundSettled():
                 self.secrets -= {opening.salt for opening in event.openings}
                 assert not event.openings or {each.card for each in event.openings} == self.logged
+                if event.why == "forfeit":
+                    self.open = {}  # broken off while one laid off: the hand on the table was not scored
                 self.over = event.due is not None
             case events.RoundCancelled():
                 self.open = {}
@@ -80,7 +88,17 @@ class Knowledge:
         now.hands, now.open = ({name: set(cards) for name, cards in each.items()} for each in (self.hands, self.open))
         now.pile, now.advice = list(self.pile), list(self.advice)
         now.logged, now.secrets, now.seeds = set(self.logged), set(self.secrets), set(self.seeds)
+        now.opened = set(self.opened)
         return now
+
+    @property
+    def _advises(self) -> bool:
+        return self.asked and self.advising and not self.adviser_gone
+
+    def in_replay(self, viewer: Viewer) -> set[str]:
+        """A replay shows each what the table showed him then: so to the adviser what was opened to him."""
+        opened = self.opened if (viewer.actor, viewer.role) == (self.adviser, Role.PLAYER) else set[str]()
+        return self.of(viewer) | opened
 
     def of(self, viewer: Viewer) -> set[str]:
         """In events and views together: the whole discard pile, though a view shows its top alone."""
@@ -99,8 +117,9 @@ class Knowledge:
         self.hands = {each.player: {deck.cards[at].value for at in each.cards} for each in event.dealt}
         assert sum(map(len, self.hands.values())) == len(set().union(*self.hands.values())) == 20
         self.captain, self.adviser = event.match.roles.captain, event.match.roles.sitting_out or ""
+        self.match, self.opened = event.match.id, set()
         self.sees, self.adviser_gone = event.config.adviser_sees, False
-        self.asked = self.sees == "always"
+        self.asked, self.advising = self.sees == "always", True
         self.pile, self.logged = [event.upcard], {event.upcard}
         assert event.upcard == deck.cards[20]
         self.secrets = {*(salt.hex() for salt in deck.salts), *self.seeds}
@@ -128,7 +147,7 @@ class Knowledge:
     def _own(self, viewer: Viewer) -> set[str]:
         if viewer.role is not Role.PLAYER:
             return set()
-        if viewer.actor == self.adviser and self.asked and not self.adviser_gone:
+        if viewer.actor == self.adviser and self._advises:
             return self.hands[self.captain]
         return self.hands.get(viewer.actor, set())
 
@@ -142,6 +161,17 @@ class Knowledge:
         """While the hand is on, only the top card of the discard pile; and the whole pile after it."""
         pile = self.pile if self.over else self.pile[-1:]
         return {*pile, *set[str]().union(*self.open.values()), *self._own(viewer)}
+
+
+def ends_play(event: Any) -> bool:
+    """Whether nobody acts in the hand any more: for the events that settle it may be still to come."""
+    match event:
+        case events.Discarded() | events.Knocked():
+            return event.due is None
+        case events.RoundScored() | events.RoundSettled() | events.RoundCancelled() | events.RoundRefunded():
+            return True
+        case _:
+            return False
 
 
 def drawn_for_roles(event: Any) -> set[str]:

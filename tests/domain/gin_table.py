@@ -14,7 +14,8 @@ from domain.errors import Rejected
 from domain.game import SECOND, Context, ResumeLog, Role, TimeOut, Viewer
 from domain.games import GAMES
 from domain.games.gin_rummy import commands, melds
-from domain.games.gin_rummy.rules import AdviserSees, Config, LayOffBy, Oklahoma, Source
+from domain.games.gin_rummy.events import MatchOpened, MatchRefunded, MatchSettled
+from domain.games.gin_rummy.rules import AdviserSees, Config, EndedBy, LayOffBy, Oklahoma, Source
 from domain.games.gin_rummy.state import Acting, Closed, Paused
 from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR, START, Memory
@@ -64,6 +65,13 @@ class Table:
     @property
     def events(self) -> list[Any]:
         return [each.event for each in self.memory.log if each.stream == TABLE + "t"]
+
+    def of_match(self, number: int = 1) -> list[Any]:
+        """The table's events from a match's opening to its end."""
+        log, match = self.events, f"t.m{number}"
+        begins = next(at for at, each in enumerate(log) if isinstance(each, MatchOpened) and each.match == match)
+        ends = (at for at, each in enumerate(log) if at > begins and isinstance(each, MatchSettled | MatchRefunded))
+        return log[begins : next(ends, len(log)) + 1]
 
     def send(self, actor: str, role: Role, command: Any, *, stream: str = TABLE + "t") -> Decided:
         self.keys += 1
@@ -297,4 +305,20 @@ def story(seed: int, steps: int, after: After) -> Table:
         except AssertionError as problem:
             problem.add_note(f"in story {seed}, step {step}: {actor} {command}")
             raise
+    return table
+
+
+def two_hands() -> Table:
+    """One scored by a knock, with advice asked for; one that is on."""
+    for number in range(100):
+        table = Table(SMALL, f"played {number}").seated()
+        who = table.state.round.roles
+        table.does(who.captain, commands.AskAdvice())
+        table.does(who.sitting_out, commands.SendAdvice("so"))
+        if table.plays_hand().why is EndedBy.KNOCK:
+            break
+    table.clock()
+    table.does("ann", commands.GiveClientSeed("lucky"))
+    table.clock()
+    table.plays()
     return table

@@ -89,6 +89,8 @@ class Knowledge:
         own = self.known.get(viewer.actor, set[str]()) if viewer.role is Role.PLAYER else set[str]()
         return self.public | own
 
+    in_replay = of
+
     def in_history(self, viewer: Viewer, over: bool) -> set[str]:
         """An auditor may have the deck opened, once the hand is over."""
         everything = viewer.role is Role.AUDITOR and over

@@ -22,6 +22,7 @@ from domain.games import GAMES
 from domain.wallet import commands as wallet
 from infra import codec
 from services.batch import Accepted, Entry, KeyReused, Refused
+from tests.domain.decided_again import check_decided_again
 from tests.domain.pocket_house import OPERATOR, PocketHouse
 
 GAME = GAMES["teen_patti_2020"]
@@ -176,8 +177,8 @@ class Telling:
     def entry(self, stream: str, actor: str, role: Role, command: Any, key: str = "", game: str = "") -> Entry:
         self.asked_so_far += 1
         key = "" if role is Role.CLOCK else key or f"k{self.asked_so_far}"
-        text = repr((stream, command))
-        return Entry(Submission(OPERATOR, actor, role, stream, command, key, game, text), text.encode(), 0)
+        text = msgspec.json.encode(command).decode()
+        return Entry(Submission(OPERATOR, actor, role, stream, command, key, game, text), (stream + text).encode(), 0)
 
     def at_table(self, table: str, role: Role, actor: str, kind: str, key: str = "", game: str = "", **fields: Any):
         command = msgspec.convert({"type": kind, **fields}, GAME.commands[role])
@@ -365,9 +366,9 @@ def check_nothing_leaks(secrets: dict[str, set[str]], shown: Iterator[str]) -> N
         assert not any(secret in text for secret in hidden), text
 
 
-def test_whatever_is_asked_money_is_conserved_replay_is_exact_and_nothing_leaks() -> None:
+def test_whatever_is_asked_money_is_conserved_replay_is_exact_all_is_decided_again_and_nothing_leaks() -> None:
     """What that is worth depends on where the stories get to: together they come to every kind of event."""
-    kinds = set[str]()
+    kinds, again = set[str](), 0
     for seed in range(STORIES):
         telling = Telling()
         try:
@@ -377,6 +378,8 @@ def test_whatever_is_asked_money_is_conserved_replay_is_exact_and_nothing_leaks(
             problem.add_note(f"in the story of seed {seed}, at position {len(telling.house.rows)}")
             raise
         kinds |= {row.type for row in telling.house.rows}
+        again += check_decided_again(telling.house, {_name(entry): entry.submission.text for entry, _ in telling.sent})
+    assert again > 1_000
     known = {kind.__struct_config__.tag for kind in codec.event_types()}
     elsewhere = ("house.", "audit.", *(f"{name}." for name in GAMES if name != GAME.name))
     not_here = {"wallet.BoughtIn", "wallet.CashedOut"} | {kind for kind in known if kind.startswith(elsewhere)}

@@ -17,10 +17,11 @@ from domain import fairness
 from domain.decider import TABLE
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games.gin_rummy import commands, events
-from domain.games.gin_rummy.state import Acting, Between, LayingOff, Paused
+from domain.games.gin_rummy.rules import Source
+from domain.games.gin_rummy.state import Acting, Between, Choice, LayingOff, Paused
 from services.written_rounds import OPERATOR, Memory
 from tests.domain.gin_knowledge import Knowledge, drawn_for_roles
-from tests.domain.gin_table import GAME, NAMES, Table, story
+from tests.domain.gin_table import GAME, NAMES, SMALL, Table, story
 from tests.domain.patti_knowledge import CARD
 
 HANDS_WATCHED = 1_000
@@ -273,3 +274,67 @@ def seeds_seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
     monkeypatch.setattr(Memory, "seal", remembered)
     return seeds
+
+
+# --- The adviser, when the hand is over -----------------------------------------------------------------------------
+
+
+def scored(table: Table) -> None:
+    while table.plays_hand().winner is None:
+        asks(table)
+
+
+def drawn(table: Table) -> None:
+    """Nobody knocks."""
+    while isinstance(table.state, Acting):
+        player = table.state.player
+        if isinstance(table.state, Choice):
+            table.does(player, commands.Decline())
+        else:
+            table.does(player, commands.Draw(Source.STOCK))
+            table.does(player, commands.Discard(table.cards(player)[0]))
+
+
+def cancelled(table: Table) -> None:
+    table.send("sue", Role.SUPERVISOR, commands.CancelRound("so"))
+
+
+def forfeited(table: Table) -> None:
+    who = table.state.round.roles
+    table.does(who.captain, commands.LeaveTable())
+    table.does(who.box, commands.LeaveTable())
+
+
+def match_cancelled(table: Table) -> None:
+    table.send("sue", Role.SUPERVISOR, commands.CancelMatch("so"))
+
+
+def asks(table: Table) -> None:
+    """The next hand is dealt, if none is on, and the captain asks."""
+    while GAME.round(table.state) is None:
+        table.clock()
+    table.does(table.state.round.roles.captain, commands.AskAdvice())
+
+
+@pytest.mark.parametrize("ends", [scored, drawn, cancelled, forfeited, match_cancelled])
+@pytest.mark.parametrize("paused", [False, True])
+def test_when_the_hand_is_over_the_adviser_sees_the_captain_s_cards_only_if_it_was_scored(
+    ends: Callable[[Table], None], paused: bool
+) -> None:
+    table = Table(SMALL).seated()
+    asks(table)
+    who = table.state.round.roles
+    adviser, captain = Viewer(who.sitting_out, Role.PLAYER), Viewer(who.captain, Role.PLAYER)
+    assert len(GAME.hands(table.state, adviser, table.memory.open)[who.captain]) == 10
+    ends(table)
+    last = table.state.last.round.roles
+    adviser, captain = Viewer(last.sitting_out, Role.PLAYER), Viewer(last.captain, Role.PLAYER)
+    if paused:
+        table.send("sue", Role.SUPERVISOR, commands.Pause("so"))
+    seen = GAME.hands(table.state, adviser, table.memory.open)
+    shown = {each.player for each in table.view(adviser.actor).last.results if each.cards}
+    both = {last.captain, last.box}
+    assert set(seen) == shown == (both if ends is scored else set())
+    own = GAME.hands(table.state, captain, table.memory.open)
+    assert set(own) == (both if ends is scored else {last.captain}), "the captain finds his own"
+    assert {each.player for each in table.view(captain.actor).last.results if each.cards} == set(own)

@@ -154,3 +154,19 @@ def test_a_gin_leaves_nothing_to_lay_off_on() -> None:
             break
     assert (told[1].why, told[1].opponent.laid) == (rules.EndedBy.GIN, ())
     assert told[1].points == 25 + told[1].opponent.points
+
+
+def test_a_lay_off_has_its_own_time_and_no_time_bank() -> None:
+    """D13: nor does a pause, or a fault of the clock, give it one."""
+    for number in range(50):
+        table = Table(replace(SMALL, layoff=LayOffBy.DECLARED, layoff_seconds=17), f"bank {number}").seated()
+        while isinstance(table.state, state.Turn):
+            table.plays()
+        if isinstance(table.state, state.LayingOff):
+            break
+    began, player = table.now, table.state.player
+    assert table.state.due == began + 17 * SECOND
+    assert not table.state.round.of(player).banked
+    told = table.clock()
+    assert table.now == began + 17 * SECOND
+    assert [type(event).__name__ for event in told][:2] == ["TurnMissed", "RoundScored"]

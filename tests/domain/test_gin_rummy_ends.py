@@ -18,7 +18,7 @@ def patched(table: Table, **changes: Any) -> Table:
     match = state.table.match
     points = changes.pop("totals", [each.total for each in match.players])
     players = tuple(replace(each, total=total) for each, total in zip(match.players, points, strict=True))
-    match = replace(match, players=players, **changes)
+    match = replace(match, **{"players": players} | changes)
     stream = table.memory.streams[TABLE + "t"]
     table.memory.streams[TABLE + "t"] = replace(stream, state=replace(state, table=replace(state.table, match=match)))
     return table
@@ -62,6 +62,18 @@ def test_after_a_hundred_hands_without_a_point_the_entries_go_back() -> None:
     end = ended(table)
     assert isinstance(end, events.MatchRefunded)
     assert {each.won for each in end.results} == {1_000}
+
+
+def test_if_only_one_who_has_forfeited_has_points_the_others_share_and_his_entry_stays_in_the_prize() -> None:
+    """D14: there are points, and theirs are equal."""
+    table = Table().seated()
+    gone = table.state.round.roles.sitting_out
+    patched(table, hands=99, totals=[30 * (seat.player == gone) for seat in table.state.table.seats])
+    table.does(gone, commands.LeaveTable())
+    drawn_hand(table)
+    end = ended(table)
+    assert (end.why, end.prize) == (WonBy.HANDS, 3_000)
+    assert [each.won for each in end.results] == [0 if each.player == gone else 1_500 for each in end.results]
 
 
 def test_a_hundred_hands_are_those_that_were_scored_or_drawn() -> None:
@@ -167,3 +179,34 @@ def test_a_seed_published_for_a_next_hand_waits_for_the_next_match() -> None:
     assert (table.state.table.next_seed, table.state.due) == (coming, None)
     table.seated()
     assert (table.state.round.id, table.state.round.match) == ("t.2", "t.m2")
+
+
+def test_who_forfeits_takes_his_client_seed_along_and_the_others_stay_in() -> None:
+    """Also when the match goes on, and however he goes: between hands, the only time at which a seed can be given."""
+    table = Table().seated()
+    table.plays_hand()
+    table.clock()
+    who = table.state.table.match.roles
+    for name in (who.box, who.captain, who.sitting_out):
+        table.does(name, commands.GiveClientSeed(f"of-{name}"))
+    table.does(who.captain, commands.LeaveTable())
+    assert table.refuses(who.captain, commands.GiveClientSeed("again")) == "AlreadyForfeited"
+    table.clock()
+    given = {each.player: each.seed for each in table.state.round.client_seeds}
+    assert given == {name: f"of-{name}" for name in (who.box, who.sitting_out)}
+
+
+def test_who_sits_out_is_away_if_he_missed_his_last_turn_or_never_played_and_else_there_to_win() -> None:
+    """D14: who sits out has no turn to miss. So two who stay away cannot void what the third would win."""
+    config = replace(SMALL, time_bank_seconds=0, away_turns=2, dead_minutes=1)
+    for missed in (0, 1):
+        table = Table(config, "sits out").seated()
+        out = table.state.round.roles.sitting_out
+        players = table.state.table.match.players
+        patched(table, players=tuple(replace(p, acted=True, missed=missed * (p.player == out)) for p in players))
+        while table.state.table.match is not None:
+            table.clock()
+        if missed:
+            assert isinstance(ended(table), events.MatchRefunded)
+        else:
+            assert {each.player: each.won for each in ended(table).results}[out] == 3_000

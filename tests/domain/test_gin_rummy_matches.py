@@ -201,8 +201,13 @@ def totals(*each: int) -> tuple[Contender, ...]:
     return tuple(Contender(name, total) for name, total in zip("abc", each, strict=False))
 
 
+def without_c(*each: int) -> tuple[Contender, ...]:
+    """The third one has forfeited."""
+    return tuple(replace(player, forfeited=player.player == "c") for player in totals(*each))
+
+
 @pytest.mark.parametrize(
-    ("still_in", "hands", "then"),
+    ("players", "hands", "then"),
     [
         (totals(99, 98, 0), 7, None),
         (totals(99, 100, 0), 7, (WonBy.TARGET, "b")),  # SGR.29: exactly
@@ -211,10 +216,14 @@ def totals(*each: int) -> tuple[Contender, ...]:
         (totals(50, 20, 50), 100, (WonBy.HANDS, "ac")),
         (totals(0, 0, 0), 100, (WonBy.HANDS, "")),
         (totals(0), 3, (WonBy.FORFEITS, "a")),
+        (without_c(0, 99, 100), 7, None),
+        (without_c(20, 30, 50), 100, (WonBy.HANDS, "b")),
+        (without_c(0, 0, 50), 100, (WonBy.HANDS, "ab")),  # there are points, and these two have equally many
+        (without_c(0, 0, 0), 100, (WonBy.HANDS, "")),
     ],
 )
-def test_when_a_match_is_won(still_in: Any, hands: int, then: Any) -> None:
-    won = scoring.won(EUR, still_in, hands)
+def test_when_a_match_is_won(players: Any, hands: int, then: Any) -> None:
+    won = scoring.won(EUR, players, hands)
     assert (won and (won.why, "".join(won.winners))) == then
 
 

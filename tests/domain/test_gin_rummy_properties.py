@@ -74,8 +74,12 @@ def probe(table: Table, chance: random.Random, *_: Any) -> None:
         for command, is_open in probes(table, name, entries, chance):
             rule = table.refuses(name, command)
             assert (rule is None) == is_open, f"{name} {command}: {rule}, listed: {entries}"
+        if chance.random() < 0.3:
+            leaves_what_is_listed(table, name, entries)
     if isinstance(table.state, Discarding) and chance.random() < 0.2:
         declares(table, chance)
+    if isinstance(table.state, LayingOff):
+        lays_down(table)
 
 
 def declares(table: Table, chance: random.Random) -> None:
@@ -94,6 +98,33 @@ def declares(table: Table, chance: random.Random) -> None:
         assert table.refuses(state.player, commands.Knock(card, (meld, meld))) == "FalseMelds"
         other = next(each for each in DECK if each not in rest)
         assert table.refuses(state.player, commands.Knock(card, ((*meld[1:], other),))) == "NotHeld"
+
+
+def lays_down(table: Table) -> None:
+    """So are those of one who lays down himself, of the cards that he has not laid off (D13)."""
+    state = table.state
+    if state.table.contender(state.player).forfeited:
+        return
+    laid = [each.card for each in state.laid]
+    rest = [each for each in table.cards(state.player) if each not in laid]
+    best = melds.best(rest)
+    for chosen in (best.melds, best.melds[1:], ()):
+        assert table.refuses(state.player, commands.LayDown(chosen)) is None
+    for meld in best.melds:
+        assert table.refuses(state.player, commands.LayDown((meld, meld))) == "FalseMelds"
+    for not_mine in (*state.knocker.melds, *((card, *rest[:2]) for card in laid)):
+        assert table.refuses(state.player, commands.LayDown((not_mine,))) == "NotHeld"
+    for card in laid:
+        assert table.refuses(state.player, commands.LayOff(card, 0)) == "NotHeld"
+
+
+def leaves_what_is_listed(table: Table, name: str, entries: tuple[Any, ...]) -> None:
+    """A knock that is listed leaves as much unmatched as is listed with it, and gin is what leaves nothing."""
+    for each in (knock for entry in entries for knock in entry.knocks):
+        [knocked, *then] = GAME.decide(table.state, commands.Knock(each.card), table.context(name)).events
+        assert knocked.spread.points == knocked.least == each.deadwood
+        gin = [event.why for event in then if isinstance(event, events.RoundScored)] == ["gin"]
+        assert gin == (each.deadwood == 0)
 
 
 @pytest.mark.slow
@@ -150,6 +181,10 @@ def test_money_is_conserved_replay_is_exact_and_every_state_leads_on() -> None:
         for each in {each.round for each in table.memory.log if each.round}:
             of_round = [e.event for e in table.memory.log if e.round == each and e.stream == TABLE + "t"]
             reveal = GAME.reveals(OPERATOR, of_round)
+            assert all(c.holds for c in reveal.checks), reveal
+        for number in range(1, table.state.table.matches + 1):
+            reveal = GAME.reveals_match(OPERATOR, table.of_match(number))
+            assert reveal.rounds, reveal
             assert all(c.holds for c in reveal.checks), reveal
 
 

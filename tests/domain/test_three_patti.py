@@ -261,7 +261,7 @@ def holding(story: list[Any]) -> dict[str, bool]:
 
 def test_a_hand_proves_itself_without_its_seed(played: Table) -> None:
     checks = holding(of_round(played))
-    assert len(checks) == 1 + 6 + 2
+    assert len(checks) == 1 + 6 + 6
     assert all(checks.values())
     seed = played.memory.open("t.1", played.state.round.seed)
     assert seed.hex() not in msgspec.json.encode(GAME.reveals(OPERATOR, of_round(played))).decode()

@@ -17,8 +17,9 @@ from infra.settings import LogFormat, Settings
 def as_before() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers, root.level
+    ours = structlog.get_config()
     yield
-    structlog.reset_defaults()
+    structlog.configure(**ours)
     root.handlers, root.level = handlers, level
 
 

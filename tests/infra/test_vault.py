@@ -65,6 +65,15 @@ def test_words_open_for_their_round_only_and_are_no_seed():
         vault.open("acme", "gin-1.7", SealedSeed("", sealed.key, sealed.sealed))
 
 
+@pytest.mark.parametrize("text", ["x", "\u2660" * 85, "x" * 256, "x" * 257])
+def test_how_long_a_sealed_text_is_tells_no_more_than_in_how_many_blocks_it_goes(text):
+    """Its length would tell how many cards are in the melds of a knock that was refused."""
+    vault = Vault({"k1": OLD})
+    sealed, full = (vault.seal_text("acme", GAME, "gin-1.7", each) for each in (text, "x" * 256))
+    assert vault.open("acme", "gin-1.7", sealed).decode() == text
+    assert (len(sealed.sealed) == len(full.sealed)) is (len(text.encode()) <= 256)
+
+
 def test_a_process_without_keys_can_neither_seal_nor_open():
     sealed, closed = Vault({"k1": OLD}).seal("acme", GAME, "rng-1.7"), Vault({})
     with pytest.raises(VaultClosed):

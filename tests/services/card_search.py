@@ -49,12 +49,19 @@ class Archive:
 
     def may_know(self, text: Text) -> set[str]:
         if is_match(text.round):
-            return set()  # the draw for roles is told at the table only
+            return self._of_match(text)
         if text.round:
-            return self.rounds[text.round].of(text.viewer)
+            return self.rounds[text.round].in_replay(text.viewer)
         if not text.table:
             return set()
         return set[str]().union(*(known.of(text.viewer) for known in self._between(text)))
+
+    def _of_match(self, text: Text) -> set[str]:
+        """The draw for roles is told at the table, and in a replay; and so are the hands of a match."""
+        if "/replay " not in text.where:
+            return set()
+        hands = (known for known in self.rounds.values() if getattr(known, "match", "") == text.round)
+        return set[str]().union(*(known.in_replay(text.viewer) for known in hands))
 
     def _between(self, text: Text) -> Iterator[Knowledge]:
         story = self._at[text.table]

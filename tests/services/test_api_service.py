@@ -118,6 +118,24 @@ def test_every_body_has_an_example_that_the_decoder_takes(casino, told):
         msgspec.json.decode(json.dumps(content["example"]), type=kind)
 
 
+def test_what_stands_under_a_field_in_the_source_is_told_of_it(told):
+    schemas = told["components"]["schemas"]
+    assert schemas["GinRummyAllowed"]["properties"]["forfeits"]["description"] == "Leaving would forfeit the match."
+    for game in GAMES.values():
+        assert schemas[f"{prefix(game)}TableView"]["properties"]["phase"]["description"].startswith("between ")
+
+
+def test_every_operation_is_tried_out_under_a_key_of_its_own(told):
+    keys = [
+        each["example"]
+        for operations in told["paths"].values()
+        for operation in operations.values()
+        for each in operation["parameters"]
+        if each["name"] == "Idempotency-Key"
+    ]
+    assert len(set(keys)) == len(keys) > 10
+
+
 def test_every_command_of_every_game_has_an_example_that_its_role_may_send(told):
     body = told["paths"]["/v1/tables/{table}/commands"]["post"]["requestBody"]["content"]["application/json"]
     expected = 0

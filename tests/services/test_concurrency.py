@@ -91,7 +91,7 @@ async def test_a_close_that_races_with_1000_bets_has_each_before_it_or_refused(h
 async def test_cancels_that_race_with_close_and_settlement_give_each_stake_back_once(house):
     """Each bet is taken back, or settled: never both, never neither."""
     await house.open_players(120)
-    round_id = await house.open_table(betting_seconds=5)
+    round_id = await house.open_table(betting_seconds=10)  # all bets are in by then, however slow the machine
     dice, closes_at = random.Random(3), (await house.state()).due / 1e6
     keys = {name: house.key() for name in house.players}
     bets = await asyncio.gather(*(house.bet(name, round_id, {"player_a": 100}, key) for name, key in keys.items()))
@@ -188,7 +188,10 @@ async def test_five_settlements_of_one_round_at_once_pay_every_bettor_once(groun
 async def test_many_players_doing_everything_at_once_conserve_every_unit(house):
     await house.open_players(60)
     await house.open_table()
-    await Load(house, 60).run(5)
+    for _ in range(10):  # on a slow machine no round may have ended after the first
+        await Load(house, 60).run(5)
+        if await house.count("teen_patti_2020.RoundSettled"):
+            break
     assert await house.count("teen_patti_2020.RoundSettled") > 0
     await house.end()
     assert house.retries == 0, "nothing was wrong, and yet somebody had to ask again"

@@ -20,7 +20,7 @@ ONLY_BY_THE_VERB = {"restored-beside-newer-redis", "restored-beside-late-redis",
 async def test_nothing_is_lost_or_doubled(ground, http, name):
     house = await open_house(ground, name, http)
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             await faults.SCENARIOS[name](house)
     finally:
         await ground.mend()

@@ -76,14 +76,25 @@ async def records_of_it(casino, gin: GinTable, winner: str, hands: int) -> None:
             assert replay["ended"]
 
 
-async def test_a_match_is_not_replayed_at_once_and_that_is_said(casino):
+async def test_a_match_is_replayed_as_well_as_its_hands(casino):
+    """And to each as he saw it: no card of the hand that is on, but his own."""
     gin = await GinTable(casino, "again").open("a", "b", "c")
     await gin.played()
-    await casino.project()
-    said = await casino.ask("GET", "/v1/rounds/again.m1/replay")
-    assert_problem(said, 422, "ReplayItsRounds")
-    assert said.json()["facts"] == {"match": "again.m1", "table": "again"}
-    assert "/v1/rounds?table=again" in said.json()["detail"]
+    await gin.dealt()
+    await gin.does("a", "LeaveTable")
+    for bearer in (gin.tokens["b"], casino.bearer(Role.AUDITOR)):
+        replay = await casino.get("/v1/rounds/again.m1/replay", bearer)
+        assert all(each["holds"] for each in (*replay["proofs"], *replay["fairness"]["checks"]))
+        assert (replay["round"], replay["table"], replay["ended"]) == ("again.m1", "again", False)
+        assert (replay["totals"]["staked"], replay["totals"]["open"]) == (PRIZE, 3)
+        kinds = [step["type"].partition(".")[2] for step in replay["steps"]]
+        assert kinds[:2] == ["MatchOpened", "RoundSettled"]
+        assert kinds[-1] == "Forfeited"
+        one = await casino.get("/v1/rounds/again.m1/replay", bearer, step=2)
+        assert one["steps"] == replay["steps"][1:2]
+    seen = {step["number"]: step["view"]["seats"] for step in replay["steps"] if step["view"]}
+    assert not any(seat.get("cards") for seat in seen[len(kinds)])
+    assert_problem(await casino.ask("GET", "/v1/rounds/again.m1/replay?step=99"), 404, "NotFound")
     assert_problem(await casino.ask("GET", "/v1/rounds/again.m2/replay"), 404, "NotFound")
     assert_problem(await casino.ask("GET", "/v1/rounds/again.m2"), 404, "NotFound")
     for name in ("again.m", "again.m0", "again.x1", "again.mm1"):

@@ -14,11 +14,14 @@ import pytest
 from domain.game import Role, Viewer
 from ops.fault_ground import Ground, standing
 from ops.fault_house import House, clients, open_house
+from services.divergence import rounds_again
 from tests.domain import gin_knowledge
 from tests.services.card_search import NOBODY, Archive, stored
 from tests.services.gin_ways import GIN, WORD
 from tests.services.patti_ways import PATTI
 from tests.services.table_players import Company, Eyes, Text, gathered
+
+pytestmark = pytest.mark.slow
 
 TABLES = [(PATTI, 20, {}), (PATTI, 20, {}), (GIN, 4, {"layoff": "declared", "knock_limit": 60}), (GIN, 4, {})]
 """How many hands each, and what is other than by chance."""
@@ -82,7 +85,8 @@ async def read_everything(scene: Scene) -> None:
                 await eyes.read(path)
             await eyes.read_records(company.table)
         some = sorted(company.hands)[::10]
-        for round_id in some:
+        matches = [f"{company.table}.m{number}" for number in (1, 2)] * (company.ways is GIN)
+        for round_id in (*some, *matches):
             for eyes in (*company.players[:2], *company.watchers):
                 for path in (f"rounds/{round_id}", f"rounds/{round_id}/replay"):
                     await eyes.read(path, round=round_id)
@@ -147,6 +151,15 @@ async def test_a_seat_that_comes_again_anywhere_is_told_the_very_same_frames(sce
             async with aclosing(eyes.frames(company.table, after)) as frames:
                 again = [await anext(frames) for _ in expected]
             assert again == expected
+
+
+async def test_every_hand_decided_again_comes_to_what_is_stored(scene):
+    pool, keys = scene.ground.services.pool, scene.ground.services.vault
+    again = [each async for each in rounds_again(pool, "leaky", keys)]
+    assert [each for each in again if each.differences] == []
+    assert {each.game for each in again} == {"three_patti", "gin_rummy"}
+    assert sum(each.commands for each in again) > 500
+    assert sum(each.left for each in again) == 0
 
 
 # --- Leaks, planted -----------------------------------------------------------------------------------------------

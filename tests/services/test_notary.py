@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -325,6 +325,45 @@ async def test_a_log_cut_back_with_all_that_was_signed_of_it_is_found_by_a_check
     assert await found(owner, (first["note"], last["note"])) == (first["size"] + 1, None)
     with pytest.raises(BadNote, match="another log"):
         await audited(owner, ("croupier/lotus/1\n",))
+
+
+async def test_what_is_signed_while_the_log_is_read_is_the_next_audits(casino: Casino) -> None:
+    each = Notary(casino.services.pool, "lotus", {"k1": SEED})
+    await casino.player("ann", 100)
+    while await each.once():
+        pass
+    before = (await notes_of(casino))[-1]["size"]
+
+    async def bo_comes() -> None:
+        await casino.player("bo", 100)
+        assert await each.once()
+
+    done = await audit(Meanwhile(casino.services.pool, bo_comes), "lotus", [KEY], silent)  # type: ignore[arg-type]
+    assert done.signed == before < done.events
+
+
+class Meanwhile:
+    """The pool, but that something happens after a first row was read from it."""
+
+    def __init__(self, pool: postgres.Pool, work: Callable[[], Awaitable[None]]) -> None:
+        self._pool = pool
+        self._work = work
+
+    async def fetchrow(self, *asked: Any) -> Any:
+        row = await self._pool.fetchrow(*asked)
+        await self._work()
+        return row
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+
+async def test_a_log_cut_back_whose_notes_were_left_is_found(owner: postgres.Connection) -> None:
+    first, *_, last = await signed_of_it(owner)
+    await owner.execute(f"delete from events where {MINE} > {first['size']}")
+    await owner.execute(f"update trees set size = {first['size']} where operator = 'other'")
+    assert first["size"] < last["size"]
+    assert await found(owner) == (first["size"] + 1, None)
 
 
 async def test_a_log_that_nobody_touched_is_the_one_that_was_signed(owner: postgres.Connection) -> None:

@@ -36,6 +36,7 @@ LOOKUPS = [
     ("eventlog.stream", "streams", {"operator", "stream"}),
     ("eventlog.command", "commands", {"operator", "actor", "key"}),
     ("eventlog.due", "streams", {"operator", "due"}),
+    ("replay.match_opened", "events", {"operator", "stream"}),
     ("balances.apply", "balances", {"operator", "generation", "player"}),
     ("rounds.load", "rounds", {"operator", "generation", "round"}),
     ("rounds.load_bettors", "bettors", {"operator", "generation", "round", "player"}),
@@ -86,6 +87,25 @@ def looks_up(plan: dict[str, Any], table: str, columns: set[str]) -> None:
     for scan in scans:
         assert scan["Node Type"] in {"Index Scan", "Index Only Scan"}, scan
         assert columns <= set(re.findall(r"\b[a-z]+\b", scan["Index Cond"])), scan
+
+
+CLEARED = [
+    ("balances.clear", "player"),
+    ("statement.clear", "position"),
+    ("rounds.clear", "round"),
+    ("rounds.clear_bettors", "round"),
+    ("audit.clear", "position"),
+]
+
+
+@pytest.mark.parametrize(("query", "column"), CLEARED)
+async def test_what_is_cleared_is_looked_up_and_not_joined(module_database: str, query: str, column: str):
+    """In a join on an empty database's statistics each of 5,000 rows is compared with every other: 17 s, not 0.02."""
+    async with postgres.connected(module_database, name="test") as connection:
+        plan = await generic_plan(connection, query)
+    [scan] = [node for node in plan["Plans"] if node["Parent Relationship"] == "Outer"]
+    assert scan["Node Type"] == "Index Scan", plan
+    assert {"operator", "generation", column} <= set(re.findall(r"\b[a-z]+\b", scan["Index Cond"])), scan
 
 
 async def generic_plan(connection: Connection, query: str) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from domain.game import Role, Viewer
 from infra import codec, eventlog, postgres
 from ops.replay import command
-from services.replay import Fold, Replay, replay
+from services.fold import Fold
+from services.replay import Replay, replay
 from tests.services.town import OPERATOR, Town, town
 
 AUDITOR = Viewer("aud", Role.AUDITOR)
@@ -56,6 +57,7 @@ async def test_a_replayed_round_is_what_was_played(acme, played):
         "every balance changed by what its event says": 6,
         "every payout is what the game returns for its bet": 2,
         "the closed books say what the bettors' events add up to": 1,
+        "the round and its payouts can be explained from the events": 1,
         "the table's state is what its round's own events fold to": 1,
     }
     assert (found.totals.bettors, found.totals.staked, found.totals.open) == (2, 3_000, 0)
@@ -96,6 +98,16 @@ async def test_a_player_sees_their_own_money_and_nobody_elses(acme, played):
     assert all(not step.view.bets for step in found.steps if step.number > found.steps_in_all - 1)
 
 
+async def test_a_round_is_explained_with_the_payouts_that_the_viewer_may_see(acme, played):
+    viewers = (AUDITOR, Viewer("bob", Role.PLAYER), Viewer("cam", Role.STUDIO))
+    told = [(await replayed(acme, played, viewer)).explained for viewer in viewers]
+    assert [len(each) for each in told] == [4 + 4, 4 + 2, 4]
+    assert all(each[:4] == told[0][:4] for each in told)
+    assert told[0][0].startswith("Player A holds ")
+    assert [sentence.split("'")[0] for sentence in told[0][4:]] == ["ann", "ann", "bob", "bob"]
+    assert told[1][4:] == told[0][6:]
+
+
 async def test_the_studio_sees_cards_and_no_money(acme, played):
     found = await replayed(acme, played, Viewer("cam", Role.STUDIO))
     assert all(step.money is None for step in found.steps)
@@ -132,6 +144,10 @@ async def test_a_cancelled_round_proves_its_refunds(acme):
     found = await replayed(acme, round_id)
     assert found.holds
     assert ("every refund is the whole open stake of a cancelled round", 1) in {(p.what, p.tried) for p in found.proofs}
+    assert found.explained == (
+        "The round was cancelled (a fault): every stake goes back in full (T28).",
+        "ann's 500 on Tie: the round was cancelled, so the stake comes back; returned: 500 (5.00 EUR).",
+    )
 
 
 async def test_rounds_that_are_over_replay_when_others_followed(acme, played):
@@ -152,6 +168,11 @@ async def test_what_is_no_round_gives_nothing(acme, played):
     [
         ("BetsSettled", ("'\"returned\":'", "'\"returned\":1'"), "every payout is what the game returns for its bet"),
         ("BetsSettled", ('\'"odds":"\'', '\'"odds":"9\''), "every payout is what the game returns for its bet"),
+        (
+            "BetsSettled",
+            ('\'"odds":"\'', '\'"odds":"9\''),
+            "the round and its payouts can be explained from the events",
+        ),
         ("BetsSettled", ("'\"after\":'", "'\"after\":1'"), "every balance changed by what its event says"),
         (
             "RoundSettled",
@@ -180,6 +201,7 @@ async def test_an_altered_card_is_found_out_by_its_proof(acme, played, database)
     assert not all(check.holds for check in found.checks)
     told = await in_thread([played], environment(acme))
     assert (told.exit_code, "FAILS  A1" in told.output) == (1, True)
+    assert "Contradicted: " in told.output
 
 
 async def test_a_state_that_was_altered_is_found_out(acme, played, database):
@@ -225,6 +247,8 @@ async def test_the_verb_tells_the_round_and_its_proofs(acme, played):
     assert told.exit_code == 0, told.output
     assert "Teen Patti 20-20 at t, ended" in told.output
     assert "ann: BetStaked" in told.output
+    assert "Player B holds " in told.output
+    assert "bob's 300 on 6 Card Bonus: " in told.output
     assert "holds  every payout is what the game returns for its bet (2)" in told.output
     step = await in_thread([played, "--step", "2"], environment(acme))
     assert msgspec.json.decode(step.output)["event"]["type"] == "wallet.BetStaked"

@@ -217,8 +217,10 @@ async def test_a_replayed_hand_proves_that_chips_only_moved_and_that_its_books_a
     assert {proof.what: proof.tried for proof in found.proofs} == {
         CHIPS_MOVE: len(found.steps) - 1,
         BOOKS: 1,
+        "the round and its payouts can be explained from the events": 1,
         "the table's state is what its round's own events fold to": 1,
     }
+    assert sum("; returned: " in sentence for sentence in found.explained) == 3
 
 
 async def test_a_cancelled_hand_proves_its_refunds_and_one_that_is_on_goes_as_far_as_it_went(acme, patti):

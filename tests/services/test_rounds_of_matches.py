@@ -5,13 +5,10 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
-from anyio import to_thread
-from click.testing import CliRunner
 
 from domain.game import Role, Viewer
 from domain.money import Payout
 from infra import postgres
-from ops.replay import command
 from services import projector, rebuild
 from services.projections import PROJECTIONS, audit, rounds, statement
 from services.projections.statement import Kind
@@ -35,6 +32,7 @@ CASH = 20_000
 PLAYERS = ("ann", "bob", "cid")
 CARD = re.compile(r'"([2-9TJQKA][shdc])"')
 CHIPS_MOVE = "chips are only moved, but for those brought, taken away and raked"
+EXPLAINED = "the round and its payouts can be explained from the events"
 FOLDS = "the table's state is what its round's own events fold to"
 
 
@@ -286,11 +284,11 @@ async def test_every_hand_of_a_match_is_replayed_from_its_own_events_and_proves_
         assert (replay.totals.bettors, replay.totals.staked, replay.totals.returned, replay.totals.open) == (0, 0, 0, 0)
         kinds = [step.type.partition(".")[2] for step in replay.steps]
         assert (kinds[0] == "MatchOpened", kinds[-1] == "MatchSettled") == (hand == hands[0], hand == hands[-1])
-        views = [step.view is None for step in replay.steps]
-        assert views == [kind == "MatchOpened" for kind in kinds], "before the opening there is nothing to see"
+        assert all(step.view.match for step in replay.steps[:-1]), "what the table was before is seen from its log"
         known = 2 if kinds[0] == "MatchOpened" else 1
         tried = {proof.what: proof.tried for proof in replay.proofs}
-        assert tried == {CHIPS_MOVE: len(kinds) - known} | ({FOLDS: 1} if hand == hands[-1] else {})
+        assert tried == {CHIPS_MOVE: len(kinds) - known, EXPLAINED: 1} | ({FOLDS: 1} if hand == hands[-1] else {})
+        assert sum("; returned: " in each for each in replay.explained) == (3 if hand == hands[-1] else 0)
         assert ("what was won and the rake are all that was paid in" in [check.what for check in replay.checks]) == (
             hand == hands[-1]
         )
@@ -327,21 +325,6 @@ async def test_a_hand_that_is_on_goes_as_far_as_it_went_and_shows_each_what_the_
     for player, seen in ((captain, {captain}), (box, {box}), (out, set[str]())):
         last = (await replayed(acme, hand, Viewer(player, Role.PLAYER))).steps[-1]
         assert {seat.player for seat in last.view.seats if seat.cards} == seen
-
-
-async def test_the_verb_replays_each_hand_and_says_that_a_match_is_not_replayed_at_once(acme, gin):
-    hands = await gin.match()
-    environment = {"CROUPIER_POSTGRES": acme.dsn, "CROUPIER_REDIS": acme.redis_url, "CROUPIER_SECRET": "A" * 44}
-
-    async def printed(round_id: str) -> tuple[int, str]:
-        done = await to_thread.run_sync(lambda: CliRunner().invoke(command, [round_id], env=environment))
-        return done.exit_code, done.output
-
-    for hand in (hands[0], hands[-1]):
-        code, said = await printed(hand)
-        assert (code, "RoundScored" in said, "FAILS" in said) == (0, True, False), said
-    code, said = await printed("g.m1")
-    assert (code, "replayed round by round" in said) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ async def events_of(acme: Town, round_id: str) -> list[Any]:
     return [row.event async for row in eventlog.of_round(acme.pool, OPERATOR, round_id)]
 
 
-async def replayed(acme: Town, round_id: str, viewer: Viewer = AUDITOR) -> Replay:
-    found = await replay(acme.pool, OPERATOR, round_id, viewer, partial(acme.vault.open, OPERATOR))
+async def replayed(acme: Town, round_id: str, viewer: Viewer = AUDITOR, **window: int) -> Replay:
+    found = await replay(acme.pool, OPERATOR, round_id, viewer, partial(acme.vault.open, OPERATOR), **window)
     assert found is not None
     return found
 

@@ -77,7 +77,7 @@ class Town:
 
     async def tick(self, until: Callable[[Any], bool]) -> Any:
         """Send the table's clock until its state is as wanted."""
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while not until(state := await self.state()):
                 clock = Submission(OPERATOR, "platform", Role.CLOCK, "table:t", TimeOut())
                 await self.executor.submit(clock)
@@ -141,7 +141,7 @@ class Town:
         return [int(entry_id.split(b"-")[0]) for entry_id, _ in await self.redis.xrange(await self.stream_key())]
 
 
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 20) -> None:
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not await holds():  # noqa: ASYNC110 - it changes in the servers
             await asyncio.sleep(0.02)

@@ -1,11 +1,11 @@
 """Gin Rummy for three: two play, the third sits out; melds, knocks and lay-offs, to a hundred points.
 
 Pages in reading order: rules.md, rules, melds, roles, commands, events, scoring, state, turns, decide (with seating,
-acting, absent, ending, deck), evolve, views (with allowed, proof).
+acting, absent, ending, deck), evolve, views (with allowed), proof (with standing, match_proof), explain.
 """
 
 from domain.game import Game, Outcome, Role
-from domain.games.gin_rummy import commands, events, melds, proof, views
+from domain.games.gin_rummy import commands, events, explain, match_proof, melds, proof, views
 from domain.games.gin_rummy.decide import decide
 from domain.games.gin_rummy.evolve import evolve
 from domain.games.gin_rummy.rules import Config
@@ -47,10 +47,14 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     view=views.view,
     hands=views.hands,
     public=views.public,
+    view_number=views.VIEW_NUMBER,
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,
     result=_no_result,
     hidden_cards=True,
     reveals=proof.reveals,
+    explains_round=explain.explains_round,
+    explains_payout=explain.explains_payout,
+    reveals_match=match_proof.reveals_match,
 )

@@ -12,13 +12,14 @@ ALL_AWAY = "all players were away for too long"
 
 
 def turn_over(state: Acting, context: Context) -> Decision:
-    """The time bank, once a hand; then the turn is missed. Who is out of the match has neither."""
+    """The time bank, once a hand; then the turn is missed. Who is out of the match has neither, and a lay-off has a
+    clock of its own, which no bank makes longer (D13)."""
     on, config = state.round, state.table.config
     me = on.of(state.player)
     assert me is not None, "whose turn it is, is in the hand"
     if acting.gone(state.table, state.player):
         return _played(state, (), Because.FORFEITED, context)
-    if config.time_bank and not me.banked:
+    if config.time_bank and not me.banked and not isinstance(state, LayingOff):
         return Decision((events.TimeBankStarted(on.id, state.player, context.now + config.time_bank),))
     return _missed(state, context)
 

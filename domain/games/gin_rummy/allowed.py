@@ -28,6 +28,7 @@ class Allowed(Struct, frozen=True, omit_defaults=True):
     """A command that is open now."""
 
     command: str
+    """The `type` to send."""
     amount: Amount | None = None
     """What sitting down costs."""
     forfeits: bool = False

@@ -45,7 +45,7 @@ def forfeited(before: State, so_far: Events, context: Context) -> Decision:
     if isinstance(after, InRound):
         return _settled(before, so_far, EndedBy.FORFEIT, context)
     table = _table(after)
-    won = scoring.won(table.config, table.still_in, 0)
+    won = scoring.won(table.config, _match(table).players, 0)
     assert won is not None, "one player alone is left"
     return _won(before, so_far, won, context)
 
@@ -63,17 +63,17 @@ def _settled(
     match = _match(table)
     winner = score.winner if score else None
     points = {score.winner: score.points} if score else {}
-    results = _results(match, points, _shown(so_far))
+    told = results(match, points, shown(so_far))
     after = roles.after(match.roles, winner, _gone(match))
-    totals = {each.player: each.total for each in results}
-    still_in = tuple(replace(each, total=totals[each.player]) for each in match.players if not each.forfeited)
-    won = scoring.won(table.config, still_in, match.hands + 1)
+    totals = {each.player: each.total for each in told}
+    players = tuple(replace(each, total=totals[each.player]) for each in match.players)
+    won = scoring.won(table.config, players, match.hands + 1)
     due = context.now if won is None else None
-    settled = events.RoundSettled(on.id, match.id, why, winner, results, after, openings, due)
+    settled = events.RoundSettled(on.id, match.id, why, winner, told, after, openings, due)
     return Decision((*so_far, settled)) if won is None else _won(before, (*so_far, settled), won, context)
 
 
-def _results(match: Match, points: dict[str, int], shown: dict[str, events.Cards]) -> tuple[PlayerResult, ...]:
+def results(match: Match, points: dict[str, int], shown: dict[str, events.Cards]) -> tuple[PlayerResult, ...]:
     """A hand moves points and no money."""
     return tuple(
         PlayerResult(
@@ -88,7 +88,7 @@ def _results(match: Match, points: dict[str, int], shown: dict[str, events.Cards
     )
 
 
-def _shown(so_far: Events) -> dict[str, events.Cards]:
+def shown(so_far: Iterable[events.Event]) -> dict[str, events.Cards]:
     """All twenty cards of a hand that is scored, as they lie on the table."""
     scores = (event for event in so_far if isinstance(event, events.RoundScored))
     return {each.player: cards_of(each) for score in scores for each in (score.knocker, score.opponent)}
@@ -108,7 +108,7 @@ def _void(state: Acting, so_far: Events, reason: str, context: Context, *, goes_
     match, on = _match(state.table), state.round
     after = roles.after(match.roles, None, _gone(match))
     due = context.now if goes_on else None
-    back = events.RoundRefunded(on.id, match.id, _results(match, {}, {}), after, due)
+    back = events.RoundRefunded(on.id, match.id, results(match, {}, {}), after, due)
     return (*so_far, events.RoundCancelled(on.id, reason), back)
 
 
@@ -124,21 +124,27 @@ def match_cancelled(state: Between | Acting, reason: str, context: Context, so_f
 
 def _refunded(before: State, so_far: Events, reason: str, context: Context) -> Decision:
     table = _table(fold(evolve, before, so_far))
-    match = _match(table)
+    return _over(before, so_far, refunded(table, _match(table), reason), context)
+
+
+def refunded(table: Table, match: Match, reason: str) -> events.MatchRefunded:
     back = _paid_out(table, match, {seat.player: seat.paid for seat in table.seats})
-    return _over(before, so_far, events.MatchRefunded(match.id, reason, back, None), context)
+    return events.MatchRefunded(match.id, reason, back, None)
 
 
 def _won(before: State, so_far: Events, won: Won, context: Context) -> Decision:
-    """The prize less the rake, in equal shares; odd units go one each to the winners in the order of the seats."""
     if not won.winners:
         return _refunded(before, so_far, NO_POINTS, context)
     table = _table(fold(evolve, before, so_far))
-    match, prize = _match(table), table.prize
+    return _over(before, so_far, awarded(table, _match(table), won), context)
+
+
+def awarded(table: Table, match: Match, won: Won) -> events.MatchSettled:
+    """The prize less the rake, in equal shares; odd units go one each to the winners in the order of the seats."""
+    prize = table.prize
     rake = table.config.rake(prize)
-    share, odd = divmod(prize - rake, len(won.winners))
-    paid = _paid_out(table, match, {player: share + (at < odd) for at, player in enumerate(won.winners)})
-    return _over(before, so_far, events.MatchSettled(match.id, won.why, prize, rake, paid, None), context)
+    paid = _paid_out(table, match, scoring.shares(prize - rake, won.winners))
+    return events.MatchSettled(match.id, won.why, prize, rake, paid, None)
 
 
 def _over(

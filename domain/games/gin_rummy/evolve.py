@@ -34,7 +34,6 @@ from domain.games.gin_rummy.state import (
     State,
     Table,
     Turn,
-    shown_to,
 )
 
 
@@ -145,12 +144,13 @@ def _at_seat(state: Opened, event: events.OfSeat) -> Opened:
 
 
 def _without(table: Table, player: str) -> Table:
+    seats = tuple(seat for seat in table.seats if seat.player != player)
+    return replace(_seedless(table, player), seats=seats)
+
+
+def _seedless(table: Table, player: str) -> Table:
     """The seed that the player threw in goes with him."""
-    return replace(
-        table,
-        seats=tuple(seat for seat in table.seats if seat.player != player),
-        client_seeds=tuple(given for given in table.client_seeds if given.player != player),
-    )
+    return replace(table, client_seeds=tuple(given for given in table.client_seeds if given.player != player))
 
 
 # --- The match ------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def _at_match(state: Opened, event: events.OfMatch) -> Opened:
             begun = Match(event.match, event.number, players, event.roles)
             return RolesDrawn(replace(table, match=begun, matches=event.number), event.round)
         case events.Forfeited():
-            gone = _with(state, _contending(table, event.player, lambda me: replace(me, forfeited=True)))
+            gone = _with(state, _contending(_seedless(table, event.player), event.player, _forfeits))
             if event.roles is not None and (on := gone.table.match) is not None:
                 gone = _with(gone, replace(gone.table, match=replace(on, roles=event.roles)))
             return gone if event.due is None else _waits(gone, event.due)
@@ -189,6 +189,10 @@ def _match_over(state: Opened, over: LastMatch, due: Micros | None) -> Between:
     )
     last = was.last if isinstance(was, Between | Ending) else None
     return Between(table, due, last, over)
+
+
+def _forfeits(me: Contender) -> Contender:
+    return replace(me, forfeited=True)
 
 
 def _contending(table: Table, player: str, change: Callable[[Contender], Contender]) -> Table:
@@ -228,7 +232,7 @@ def _in_round(state: Acting, event: events.OfTurn) -> Opened:
             return replace(state, table=table, laid=(*state.laid, events.LaidOff(event.card, event.meld)))
         case events.TimeBankStarted():
             banked = state.round.changed(event.player, lambda me: replace(me, banked=True))
-            return replace(state, round=banked, due=event.due, banking=True)
+            return replace(state, round=banked, due=event.due, banking=True) if isinstance(state, Turn) else state
         case events.TurnMissed():
             return replace(state, table=_missed(state.table, event.player, event.at))
         case never:
@@ -311,10 +315,10 @@ def _at_end(state: InRound, event: events.OfEnd) -> Opened:
         case events.RoundCancelled():
             return Ending(table, on)
         case events.RoundSettled():
-            last = Last(on, shown_to(table, on), event.why, event.results, spreads)
+            last = Last(on, event.why, event.results, spreads)
             table = _counted(table, event.results, event.roles, hands=1)
         case events.RoundRefunded():
-            last = Last(on, shown_to(table, on), None, event.results)
+            last = Last(on, None, event.results)
             table = _counted(table, event.results, event.roles, hands=0)
         case never:
             assert_never(never)

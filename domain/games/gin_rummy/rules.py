@@ -10,7 +10,7 @@ from domain.game import SECOND, Micros
 from domain.money import AMOUNT_MAX, EXPONENTS, Amount
 
 RULES_VERSION = 1
-"""Recorded in each round's opening; another number when a rule or a view changes."""
+"""Recorded in each round's opening; another number when a rule changes (of views: `VIEW_NUMBER`)."""
 
 PLAYERS_MIN, PLAYERS_MAX = 2, 3
 HAND = 10
@@ -178,7 +178,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     adviser_sees: AdviserSees = AdviserSees.ON_ASK
     turn_seconds: Annotated[int, Meta(ge=5, le=300)] = 30
     layoff_seconds: Annotated[int, Meta(ge=5, le=300, description="To lay off on a knock.")] = 30
-    time_bank_seconds: Annotated[int, Meta(ge=0, le=300, description="Once a hand, when the turn's are over.")] = 30
+    time_bank_seconds: Annotated[int, Meta(ge=0, le=300, description="Once a hand, when a turn's are over.")] = 30
     away_turns: Annotated[int, Meta(ge=1, le=100, description="So many missed in a row are a forfeit.")] = 3
     dead_minutes: Annotated[int, Meta(ge=1, le=1_440, description="All away for so long: cancelled.")] = 5
     pause_seconds: Annotated[int, Meta(ge=0, le=600, description="From one hand to the next.")] = 5

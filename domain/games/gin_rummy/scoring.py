@@ -7,6 +7,7 @@ from domain.games.gin_rummy import melds
 from domain.games.gin_rummy.events import Spread
 from domain.games.gin_rummy.roles import Contender
 from domain.games.gin_rummy.rules import HANDS_MAX, Config, EndedBy, Oklahoma, WonBy
+from domain.money import Amount
 
 
 class Score(Struct, frozen=True):
@@ -42,8 +43,10 @@ class Won(Struct, frozen=True):
     winners: tuple[str, ...]
 
 
-def won(config: Config, still_in: tuple[Contender, ...], hands: int) -> Won | None:
-    """Whether these, who have not forfeited it, have come to the end of the match after so many hands."""
+def won(config: Config, players: tuple[Contender, ...], hands: int) -> Won | None:
+    """Whether these have come to the end of their match after so many hands. Who has forfeited cannot win it, but that
+    he has scored means that there are points: the entries go back only if nobody has any (D14)."""
+    still_in = tuple(each for each in players if not each.forfeited)
     top = max((each.total for each in still_in), default=0)
     best = tuple(each.player for each in still_in if each.total == top)
     if len(still_in) < 2:
@@ -52,4 +55,12 @@ def won(config: Config, still_in: tuple[Contender, ...], hands: int) -> Won | No
         return Won(WonBy.TARGET, best)
     if hands < HANDS_MAX:
         return None
-    return Won(WonBy.HANDS, best if top else ())
+    return Won(WonBy.HANDS, best if any(each.total for each in players) else ())
+
+
+def shares(amount: Amount, winners: tuple[str, ...]) -> dict[str, Amount]:
+    """Equal ones; odd units go one each to the winners in the order of the seats."""
+    if not winners:
+        return {}
+    share, odd = divmod(amount, len(winners))
+    return {player: share + (at < odd) for at, player in enumerate(winners)}

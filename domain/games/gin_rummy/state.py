@@ -139,8 +139,6 @@ class Last(Struct, frozen=True, omit_defaults=True):
     """How the hand before ended, for as long as nothing new is dealt. `ended_by` is none if it was cancelled."""
 
     round: Round
-    shown_to: str | None
-    """The adviser to whom the captain's hand was open."""
     ended_by: EndedBy | None
     results: tuple[PlayerResult, ...]
     spreads: tuple[Spread, ...] = ()
@@ -224,7 +222,6 @@ class LayingOff(Struct, frozen=True, tag=True, omit_defaults=True):
     knocker: Spread
     laid: tuple[LaidOff, ...] = ()
     extended: bool = False
-    banking: bool = False
 
     @property
     def melds(self) -> tuple[Cards, ...]:

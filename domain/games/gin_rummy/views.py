@@ -30,11 +30,15 @@ from domain.games.gin_rummy.state import (
     RolesDrawn,
     Round,
     State,
+    Turn,
     phase,
     round_on,
     shown_to,
 )
 from domain.money import Amount, Payout
+
+VIEW_NUMBER = 1
+"""Another number when a view, or what is shown of an event, changes."""
 
 # --- The table ----------------------------------------------------------------------------------------------------
 
@@ -71,6 +75,8 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     """`round` is the hand that is on. What is open to the viewer himself stands in `allowed`."""
 
     phase: str
+    """between hands (or matches), roles_drawn, choice (of the upcard), drawing, discarding, laying_off, ending, paused,
+    closed."""
     seats: tuple[SeatView, ...] = ()
     match: str | None = None
     prize: Amount = 0
@@ -87,6 +93,7 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     knock_limit: int | None = None
     doubled: bool = False
     turn: str | None = None
+    """The player who is to act, until `act_by`."""
     act_by: Micros | None = None
     on_time_bank: bool = False
     knocker: Spread | None = None
@@ -152,7 +159,7 @@ def _with_hand(shown: TableView, state: Opened, on: Round, player: str | None, o
         doubled=on.doubled,
         turn=acting.player if acting else None,
         act_by=acting.due if acting and not isinstance(state, Paused) else None,
-        on_time_bank=acting is not None and acting.banking,
+        on_time_bank=isinstance(acting, Turn) and acting.banking,
         knocker=laying.knocker if laying else None,
         laid=laying.laid if laying else (),
         asked=on.asked,
@@ -239,19 +246,11 @@ def hands(state: State, viewer: Viewer, open_sealed: Open) -> dict[str, Cards]:
 
 
 def _own(state: Opened, on: Round, player: str) -> Iterator[str]:
-    """The player's own hand; and to the adviser the captain's, once it was opened to him (G7)."""
+    """The player's own hand; and to the adviser the captain's, opened to him for as long as the hand is played (G7)."""
     if on.of(player) is not None:
         yield player
-    elif player == _adviser(state, on):
+    elif _acting(state) is not None and player == shown_to(state.table, on):
         yield on.roles.captain
-
-
-def _adviser(state: Opened, on: Round) -> str | None:
-    """To whom the captain's hand is open, or was in the last hand."""
-    between = state.was if isinstance(state, Paused) else state
-    if isinstance(between, Between):
-        return between.last.shown_to if between.last else None
-    return shown_to(state.table, on)
 
 
 def _shown_hands(state: Opened) -> dict[str, Cards]:

@@ -1,11 +1,12 @@
 """Teen Patti 20-20, house-banked: players bet on which of two three-card hands wins.
 
-Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with deck), evolve, views.
+Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with deck), evolve, views,
+explain.
 """
 
 from domain.cards import Card
 from domain.game import Chips, Game, Open, Role, Viewer
-from domain.games.teen_patti_2020 import commands, events, views
+from domain.games.teen_patti_2020 import commands, events, explain, views
 from domain.games.teen_patti_2020.decide import decide
 from domain.games.teen_patti_2020.evolve import evolve
 from domain.games.teen_patti_2020.pays import PayTable, Result, Spot, Winner, returns, showdown
@@ -52,10 +53,13 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     view=views.view,
     hands=_no_hands,
     public=views.public,
+    view_number=views.VIEW_NUMBER,
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,
     result=views.result,
     hidden_cards=False,
     reveals=views.reveals,
+    explains_round=explain.explains_round,
+    explains_payout=explain.explains_payout,
 )

@@ -136,14 +136,15 @@ def returns(outcome: Outcome, bets: tuple[Bet, ...]) -> tuple[Payout, ...]:
 
 
 def _payout(outcome: Outcome, bet: str, wager: Wager) -> Payout:
-    odds = PUSH if isinstance(outcome, Cancelled) else _odds(outcome.result, Spot(wager.spot))
+    odds = PUSH if isinstance(outcome, Cancelled) else odds_of(outcome.result, Spot(wager.spot))
     if odds is None:
         return Payout(bet, wager.spot, wager.amount, "lost", 0)
     said = "push" if odds == PUSH else str(odds)
     return Payout(bet, wager.spot, wager.amount, said, wager.amount + odds.winnings(wager.amount))
 
 
-def _odds(result: Result, spot: Spot) -> Odds | None:
+def odds_of(result: Result, spot: Spot) -> Odds | None:
+    """The odds at which the round pays a spot; None if it loses."""
     shown = result.showdown
     return paid(result.pay_table, spot, shown.winner, shown.category_a, shown.category_b, shown.bonus)
 

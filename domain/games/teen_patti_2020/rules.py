@@ -11,7 +11,7 @@ from domain.games.teen_patti_2020.pays import PayTable, most_won
 from domain.money import AMOUNT_MAX, EXPONENTS, Amount, Bet, Wager, whole_step
 
 RULES_VERSION = 1
-"""Recorded in each round's opening; another number when a rule or a view changes."""
+"""Recorded in each round's opening; another number when a rule changes (of views: `VIEW_NUMBER`)."""
 
 WAGERS_MAX = 32
 CLIENT_SEEDS_MAX = 64

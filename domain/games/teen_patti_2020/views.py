@@ -30,6 +30,9 @@ from domain.games.teen_patti_2020.state import (
 )
 from domain.money import Amount, Bet
 
+VIEW_NUMBER = 1
+"""Another number when a view, or what is shown of an event, changes."""
+
 WORDING = (
     "Equal in the ranking is a tie: the same pattern and the same ranks. K-9-4 of one suit beats K-9-4 of several. "
     "On a tie, bets on Player A and Player B are returned."
@@ -44,6 +47,7 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     """One view for everybody; only `bets` are the viewer's own. `round` is the one that is on."""
 
     phase: str
+    """between rounds, betting, dealing, confirming, settling, refunding, paused, closed."""
     round: str | None = None
     closes_at: Micros | None = None
     opens_at: Micros | None = None

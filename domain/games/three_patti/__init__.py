@@ -1,11 +1,11 @@
 """3 Patti: three to six players at a table, each with three hidden cards, bet blind or seen until one is left or shows.
 
 Pages in reading order: rules.md, rules, commands, events, state, betting, decide (with seating, acting, ending, deck),
-evolve, views (with allowed, proof).
+evolve, views (with allowed, proof), explain.
 """
 
 from domain.game import Game, Outcome, Role
-from domain.games.three_patti import commands, events, proof, views
+from domain.games.three_patti import commands, events, explain, proof, views
 from domain.games.three_patti.decide import decide
 from domain.games.three_patti.evolve import evolve
 from domain.games.three_patti.rules import Config
@@ -44,10 +44,13 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     view=views.view,
     hands=views.hands,
     public=views.public,
+    view_number=views.VIEW_NUMBER,
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,
     result=_no_result,
     hidden_cards=True,
     reveals=proof.reveals,
+    explains_round=explain.explains_round,
+    explains_payout=explain.explains_payout,
 )

@@ -22,6 +22,7 @@ class Allowed(Struct, frozen=True, omit_defaults=True):
     """A command that is open now. An amount may be min, min + step, ... max."""
 
     command: str
+    """The `type` to send."""
     min: Amount | None = None
     max: Amount | None = None
     step: Amount | None = None

@@ -28,7 +28,7 @@ class SitDown(Struct, frozen=True, forbid_unknown_fields=True, tag="SitDown"):
 
 
 class TopUp(Struct, frozen=True, forbid_unknown_fields=True, tag="TopUp"):
-    """Bring more chips to the table, between hands."""
+    """Bring more chips to the table, while you are in no hand."""
 
     amount: Chips
 

@@ -1,8 +1,8 @@
 """How a hand ends: hands shown, the pot awarded or paid back, and what then becomes of the seats."""
 
-from domain.game import Context, Decision, fold
+from domain.game import Context, Decision, Micros, fold
 from domain.games.three_patti import deck, events, seating
-from domain.games.three_patti.events import Dealer, Payment, PlayerResult
+from domain.games.three_patti.events import Dealer, Payment, PlayerResult, ShownHand
 from domain.games.three_patti.evolve import evolve
 from domain.games.three_patti.rules import EndedBy, LeftBecause
 from domain.games.three_patti.state import Between, Ending, InRound, Round, State, Turn
@@ -27,10 +27,7 @@ def show(
     hands = tuple(deck.shown(cards, each) for each in on.active)
     paid = tuple(payment for payment in payments if payment.amount)
     shown = events.HandsShown(on.id, why, asker, paid, hands)
-    worth = {each.seat: deck.worth(each.cards) for each in hands}
-    best = tuple(seat for seat, strength in worth.items() if strength == max(worth.values()))
-    winners = best if len(best) == 1 else tuple(seat for seat in best if seat != asker)
-    return _award(before, (*so_far, shown), winners, why, context)
+    return _award(before, (*so_far, shown), winners(hands, asker), why, context)
 
 
 def won_by_folds(before: InRound, so_far: Events, context: Context) -> Decision:
@@ -42,29 +39,42 @@ def won_by_folds(before: InRound, so_far: Events, context: Context) -> Decision:
 def cancelled(state: InRound, reason: str, context: Context, so_far: Events = ()) -> Decision:
     """Whatever was put in goes back to its owner, without rake."""
     on = state.round
-    back = tuple(PlayerResult(each.seat, each.player, each.paid, each.paid) for each in on.players)
     void = events.RoundCancelled(on.id, reason)
-    return _ended(state, (*so_far, void, events.RoundRefunded(on.id, back, context.now)), context)
+    return _ended(state, (*so_far, void, events.RoundRefunded(on.id, refunds(on), context.now)), context)
 
 
-def _award(before: InRound, so_far: Events, winners: tuple[int, ...], why: EndedBy, context: Context) -> Decision:
+def winners(hands: tuple[ShownHand, ...], asker: int | None) -> tuple[int, ...]:
+    """The seats of the best of these hands; of equal ones the asker's is not among them (P21)."""
+    worth = {each.seat: deck.worth(each.cards) for each in hands}
+    best = tuple(seat for seat, strength in worth.items() if strength == max(worth.values()))
+    return best if len(best) == 1 else tuple(seat for seat in best if seat != asker)
+
+
+def _award(before: InRound, so_far: Events, won_by: tuple[int, ...], why: EndedBy, context: Context) -> Decision:
     after = fold(evolve, before, so_far)
     assert isinstance(after, Ending), "the hand is over"
+    return _ended(before, (*so_far, settled(before, after, won_by, why, context.now)), context)
+
+
+def settled(before: InRound, after: Ending, won_by: tuple[int, ...], why: EndedBy, due: Micros) -> events.RoundSettled:
+    """The pot of a hand that is over, awarded: `before` is how it stood when the act that ended it began."""
     on = after.round
-    rake = 0 if _in_first_circuit(before) else after.table.config.rake(on.pot)
-    shares = _shares(on, winners, on.pot - rake)
+    rake = 0 if in_first_circuit(before) else after.table.config.rake(on.pot)
+    due_to = shares(on, won_by, on.pot - rake)
     shown = {each.seat: each.cards for each in after.shown}
     results = tuple(
-        PlayerResult(each.seat, each.player, each.paid, shares.get(each.seat, 0), shown.get(each.seat, ()))
+        PlayerResult(each.seat, each.player, each.paid, due_to.get(each.seat, 0), shown.get(each.seat, ()))
         for each in on.players
     )
-    first = next(each for each in on.players if each.seat in winners)
-    dealer = Dealer(first.seat, first.player)
-    settled = events.RoundSettled(on.id, why, on.pot, rake, results, dealer, context.now)
-    return _ended(before, (*so_far, settled), context)
+    first = next(each for each in on.players if each.seat in won_by)
+    return events.RoundSettled(on.id, why, on.pot, rake, results, Dealer(first.seat, first.player), due)
 
 
-def _in_first_circuit(state: InRound) -> bool:
+def refunds(on: Round) -> tuple[PlayerResult, ...]:
+    return tuple(PlayerResult(each.seat, each.player, each.paid, each.paid) for each in on.players)
+
+
+def in_first_circuit(state: InRound) -> bool:
     """Whoever's turn it is has not bet yet: then nobody has had a second turn."""
     if not isinstance(state, Turn):
         return False
@@ -72,10 +82,10 @@ def _in_first_circuit(state: InRound) -> bool:
     return acting is not None and not acting.bet
 
 
-def _shares(on: Round, winners: tuple[int, ...], pot: Amount) -> dict[int, Amount]:
+def shares(on: Round, won_by: tuple[int, ...], pot: Amount) -> dict[int, Amount]:
     """Equal shares; odd units go one each to the winners in play order from the seat after the dealer (D10)."""
-    each, odd = divmod(pot, len(winners))
-    order = [player.seat for player in on.players if player.seat in winners]
+    each, odd = divmod(pot, len(won_by))
+    order = [player.seat for player in on.players if player.seat in won_by]
     return {seat: each + (at < odd) for at, seat in enumerate(order)}
 
 

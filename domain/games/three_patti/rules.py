@@ -10,7 +10,7 @@ from domain.game import SECOND, Micros
 from domain.money import AMOUNT_MAX, EXPONENTS, Amount
 
 RULES_VERSION = 1
-"""Recorded in each round's opening; another number when a rule or a view changes."""
+"""Recorded in each round's opening; another number when a rule changes (of views: `VIEW_NUMBER`)."""
 
 SEATS_MIN, SEATS_MAX = 3, 6
 HAND = 3

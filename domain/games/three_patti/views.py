@@ -34,6 +34,9 @@ from domain.games.three_patti.state import (
 )
 from domain.money import Amount, Payout
 
+VIEW_NUMBER = 1
+"""Another number when a view, or what is shown of an event, changes."""
+
 RANKING = (
     "Trio, pure sequence, sequence, color, pair, high card; A-K-Q is the highest sequence, then A-2-3, then K-Q-J. "
     "Suits never decide."
@@ -73,12 +76,14 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     """`round` is the hand that is on. What is open to the viewer himself stands in `allowed`."""
 
     phase: str
+    """between hands, turn, answering (a sideshow), ending, paused, closed."""
     seats: tuple[SeatView, ...] = ()
     round: str | None = None
     dealer: int | None = None
     pot: Amount | None = None
     stake: Amount | None = None
     turn: int | None = None
+    """The seat that is to act, until `act_by`."""
     sideshow_of: int | None = None
     """The seat that asks `turn` for a sideshow."""
     act_by: Micros | None = None
