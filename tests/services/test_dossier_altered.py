@@ -67,6 +67,15 @@ async def test_200_accidents_are_each_found_by_both_verifiers(rounds: Rounds) ->
         assert standalone_failure(raw) is not None, (number, accident)
 
 
+async def test_an_accident_is_found_even_where_nothing_proves_what_was_there(rounds: Rounds) -> None:
+    """When a command came in, no event tells: here the digest alone stands for it."""
+    raw = write(await rounds.dossier(rounds.ids["banked"], "auditor"))
+    at = raw.index(b'"received":') + len(b'"received":')
+    other_moment = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+    assert "not as it was made" in str(failing(other_moment))
+    assert "sha256" in str(standalone_failure(other_moment))
+
+
 # --- On purpose: whoever alters it writes the digest anew -----------------------------------------------------------
 
 

@@ -110,7 +110,13 @@ async def test_what_came_between_hands_is_told_with_the_table_as_it_was(acme, gi
     await gin.supervisor("Pause", reason="in the hand: told there")
     found = await replayed(acme, "g.m1")
     assert kinds(found) == ["MatchOpened", "RoundSettled", "RoundPaused", "RoundResumed", "SeedPublished"]
-    assert [step.view and step.view.phase for step in found.steps] == ["roles_drawn", "between", "paused", "between", "between"]
+    assert [step.view and step.view.phase for step in found.steps] == [
+        "roles_drawn",
+        "between",
+        "paused",
+        "between",
+        "between",
+    ]
 
 
 async def test_a_player_sees_of_a_match_what_the_table_showed_him_and_of_wallets_his_own(acme, gin):
