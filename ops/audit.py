@@ -69,6 +69,6 @@ async def _tell(pool: postgres.Pool, operator: str, keys: Sequence[PublicKey], k
         click.echo(f"{operator}: {click.style('ALTERED', fg='red')}: {where}: {fault}")
         return False
     unsigned = f", {done.events - done.signed} not signed yet" if done.events > done.signed else ""
-    what = f"{done.events:,} events are the ones that were signed, by {done.notes:,} note{'s' * (done.notes != 1)}{unsigned}"
-    click.echo(f"{operator}: {what}")
+    by = f"by {done.notes:,} note{'s' * (done.notes != 1)}"
+    click.echo(f"{operator}: {done.events:,} events are the ones that were signed, {by}{unsigned}")
     return True
