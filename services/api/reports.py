@@ -19,7 +19,7 @@ from services.reports.make import Listed
 from services.reports.report import BadQuestion, Body, Header, Question
 
 REPORTING = may(Role.AUDITOR, Role.OPERATOR, Role.SUPERVISOR)
-Bounded = Annotated[int | None, Meta(ge=1, le=AMOUNT_MAX), QueryParameter(ge=1, le=AMOUNT_MAX)]
+Bounded = Annotated[int | None, QueryParameter(ge=1, le=AMOUNT_MAX)]
 Text = Annotated[str, Meta(max_length=100), QueryParameter(max_length=100)]
 
 

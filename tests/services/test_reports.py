@@ -5,7 +5,7 @@ import csv
 import hashlib
 import io
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,11 @@ from domain.decider import Submission
 from domain.game import Role
 from domain.games import GAMES
 from domain.wallet import commands as wallet
-from infra import codec
+from infra import codec, eventlog
 from ops.report import command as verb
+from services.api import rulebook
 from services.reports import REPORTS
+from services.reports import make as making
 from services.reports.days import GamingDays
 from services.reports.make import make
 from services.reports.report import Question, Report
@@ -310,6 +312,15 @@ async def test_the_verb_prints_what_http_answers(
     assert "say whose report with --operator; there is lotus, other" in whose.output
 
 
+@pytest.mark.parametrize("page", [1, 7])
+async def test_a_report_is_the_same_however_the_log_is_paged(
+    played: Played, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [(await played.report(name)).body for name in REPORTS]
+    monkeypatch.setattr(making, "PAGE", page)
+    assert [(await played.report(name)).body for name in REPORTS] == whole
+
+
 # --- Periods --------------------------------------------------------------------------------------------------------
 
 
@@ -325,42 +336,6 @@ async def test_a_period_holds_its_first_and_its_last_day_and_no_other(played: Pl
                 told = await played.report(name, **asked)
                 assert (told.body.rows, told.header.totals, told.header.activity) == ((), (), "No activity")
     assert whole.header.activity == ""
-
-
-def micros(text: str) -> int:
-    return int(datetime.fromisoformat(text).timestamp()) * 1_000_000
-
-
-@pytest.mark.parametrize(
-    ("zone", "begins", "moment", "day"),
-    [
-        ("UTC", "00:00", "2026-03-01T00:00:00Z", "2026-03-01"),
-        ("UTC", "06:00", "2026-03-01T05:59:59Z", "2026-02-28"),
-        ("Asia/Kolkata", "00:00", "2026-02-28T18:29:59Z", "2026-02-28"),
-        ("Asia/Kolkata", "00:00", "2026-02-28T18:30:00Z", "2026-03-01"),
-        ("America/New_York", "06:00", "2026-07-01T09:59:59Z", "2026-06-30"),
-        ("America/New_York", "06:00", "2026-01-01T10:59:59Z", "2025-12-31"),
-        ("Europe/Berlin", "02:30", "2026-03-29T01:29:59Z", "2026-03-28"),  # clocks go from 2 to 3
-        ("Europe/Berlin", "02:30", "2026-03-29T01:30:00Z", "2026-03-29"),
-        ("Europe/Berlin", "02:30", "2026-10-25T00:29:59Z", "2026-10-24"),  # and from 3 to 2: half past two comes twice
-        ("Europe/Berlin", "02:30", "2026-10-25T01:30:00Z", "2026-10-25"),
-        ("Europe/Berlin", "00:00", "2026-10-25T22:59:59Z", "2026-10-25"),  # of 25 hours
-    ],
-)
-def test_a_gaming_day_begins_at_its_hour_of_its_zone(zone: str, begins: str, moment: str, day: str) -> None:
-    assert GamingDays(zone, begins).of(micros(moment)).isoformat() == day
-
-
-def test_gaming_days_follow_each_other_without_a_gap() -> None:
-    days = GamingDays("Europe/Berlin", "02:30")
-    day = date(2026, 1, 1)
-    lengths: set[int] = set()
-    while day.year == 2026:
-        following = day + timedelta(days=1)
-        assert days.of(days.begin(following) - 1) == day == days.of(days.begin(day))
-        lengths.add((days.begin(following) - days.begin(day)) // 3_600_000_000)
-        day = following
-    assert lengths == {23, 24, 25}
 
 
 # --- Questions without an answer ------------------------------------------------------------------------------------
@@ -386,6 +361,23 @@ async def test_a_question_that_cannot_be_answered_is_told_why(
     played: Played, name: str, query: dict[str, Any], status: int, code: str
 ) -> None:
     assert_problem(await played.ask(name, **query), status, code)
+    assert len(rulebook.meaning(code)) > 20
+
+
+async def test_what_would_have_too_many_rows_is_asked_for_in_parts(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "ROWS_MAX", 3)
+    assert (await played.ask("adjustments", position=played.position)).status_code == 200
+    assert_problem(await played.ask("game-performance"), 422, "TooManyRows")
+
+
+async def test_a_hole_in_the_log_ends_a_report(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        eventlog.SQL, "events_after", eventlog.SQL["events_after"].replace("> $2", "> $2 and position <> 9")
+    )
+    with pytest.raises(eventlog.LogTorn, match="position 9 is missing"):
+        await played.report("liability")
 
 
 async def test_reports_are_for_auditors_operators_and_supervisors_of_their_own_casino(played: Played) -> None:
