@@ -5,6 +5,7 @@ A fourth game is one folder in `domain/games/` and one line in its `__init__`.
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -174,6 +175,14 @@ Chips = Brought | PaidIn | PaidOut
 """What an event says of the chips of one player."""
 
 
+class LongRun(Struct, frozen=True):
+    """What bets give back in the long run, counted over all deals, for each unit staked and by spot: exact, and the
+    same for every round under this pay table."""
+
+    pay_table: str
+    returns: dict[str, Fraction]
+
+
 class Unexplained(ValueError):
     """What is told does not follow from the events: the cards, the odds or the arithmetic give something else, which
     the text says beside it. Or the events are not those of a round."""
@@ -281,6 +290,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     reveals_match: Callable[[str, Iterable[E]], Any] | None = None
     """The same of a match of several rounds, given the table's events from its opening to its end. None where a round
     is all that is played for."""
+    long_run: Callable[[Any], LongRun] | None = None
+    """What the bets of a table with this config give back in the long run. None where players play against each
+    other: there is no theoretical return, only rake."""
 
 
 def fold(evolve: Callable[[S, E], S], state: S, events: Iterable[E]) -> S:

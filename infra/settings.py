@@ -6,6 +6,8 @@ Every variable is CROUPIER_<FIELD>; all that is wrong is told in one message, wi
 import base64
 import binascii
 import os
+import re
+import zoneinfo
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
@@ -32,13 +34,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 8080
     log_format: LogFormat = "auto"
     log_level: LogLevel = "info"
+    time_zone: str = "UTC"
+    """Reports count in gaming days: by this zone of the IANA database, ..."""
+    day_begins: str = "00:00"
+    """... each from this hour and minute there until the same of the next day. What is stored is UTC."""
 
     def __repr__(self) -> str:
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """What may be shown: no secret, no key, no DSN with its password. Pretty tracebacks ask for it too."""
-        shown = [(name, getattr(self, name)) for name in ("host", "port", "log_format", "log_level")]
+        shown = [(name, getattr(self, name)) for name in _SHOWN]
         return [*shown, ("vault_keys", list(self.vault_keys)), ("log_keys", list(self.log_keys))]
 
     @classmethod
@@ -108,6 +114,19 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _time_zone(text: str) -> str:
+    try:
+        return text if text == "UTC" else zoneinfo.ZoneInfo(text).key  # UTC is there without the database too
+    except (zoneinfo.ZoneInfoNotFoundError, OSError, ValueError):
+        raise ValueError(f"{text!r} is no time zone that this machine knows") from None
+
+
+def _hour_and_minute(text: str) -> str:
+    if not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", text):
+        raise ValueError(f"{text!r} is no hour and minute")
+    return text
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
@@ -117,6 +136,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return read
 
 
+_SHOWN = ("host", "port", "log_format", "log_level", "time_zone", "day_begins")
 _REQUIRED = {"postgres", "redis", "secret"}
 _RANDOM = "`head -c 32 /dev/urandom | base64`"
 _READERS: dict[str, tuple[Callable[[str], object], str]] = {
@@ -132,4 +152,6 @@ _READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "port": (_port, "give a port from 0 to 65535"),
     "log_format": (_one_of(get_args(LogFormat)), "give one of " + ", ".join(get_args(LogFormat))),
     "log_level": (_one_of(get_args(LogLevel)), "give one of " + ", ".join(get_args(LogLevel))),
+    "time_zone": (_time_zone, "give a zone of the IANA database, as Asia/Kolkata"),
+    "day_begins": (_hour_and_minute, "give when a gaming day begins, as 06:00"),
 }

@@ -62,4 +62,5 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     reveals=views.reveals,
     explains_round=explain.explains_round,
     explains_payout=explain.explains_payout,
+    long_run=views.long_run,
 )

@@ -1,6 +1,7 @@
 """The table to its viewers, built up from nothing; what an event shows; and what anyone can check of a round."""
 
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import lru_cache
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from domain import fairness
 from domain.cards import Card
 from domain.fairness import ClientSeed
-from domain.game import Cancelled, Micros, Open, Outcome, Resulted, SealedSeed, Viewer
+from domain.game import Cancelled, LongRun, Micros, Open, Outcome, Resulted, SealedSeed, Viewer
 from domain.games.teen_patti_2020 import events
 from domain.games.teen_patti_2020.events import NextSeed, RecentResult
 from domain.games.teen_patti_2020.pays import Result, Showdown, SpotReturn, most_won, returns_of, showdown
@@ -118,6 +119,11 @@ def about(state: State) -> About | None:
     config = state.table.config
     won = most_won(config.pay_table, config.spot_max, config.round_max)
     return About(config, state.table.pending, returns_of(config.pay_table), won, WORDING)
+
+
+def long_run(config: Config) -> LongRun:
+    returns = {each.spot.value: Fraction(each.rtp_exact) for each in returns_of(config.pay_table)}
+    return LongRun(config.pay_table.version, returns)
 
 
 def public(event: events.Event, _viewer: Viewer) -> events.Event:

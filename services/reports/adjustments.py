@@ -1,0 +1,55 @@
+"""`adjustments`: every correction of a player's cash, by whom and why."""
+
+from msgspec import Struct
+
+from domain.decider import WALLET
+from domain.game import Micros
+from domain.money import Amount
+from services.reports.report import Kind, Read
+
+
+class Adjustment(Struct, frozen=True):
+    """`amount` is what the player gained, less than nothing for a loss; `before` and `after` are the cash."""
+
+    position: int
+    at: Micros
+    gaming_day: str
+    player: str
+    currency: str
+    amount: Amount
+    before: Amount
+    after: Amount
+    reason: str
+    by: str
+    role: str
+
+
+class _Fold:
+    def __init__(self, _threshold: Amount) -> None:
+        self._found: list[Adjustment] = []
+
+    def take(self, read: Read) -> None:
+        row = read.row
+        if not read.within or row.type != "wallet.Adjusted":
+            return
+        event, player = row.event, row.stream.removeprefix(WALLET)
+        money = (event.amount, event.before, event.after)
+        when = (row.position, row.at, read.day.isoformat())
+        self._found.append(Adjustment(*when, player, read.currency, *money, event.reason, row.actor, row.role))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def rows(self) -> list[Adjustment]:
+        return self._found
+
+
+ADJUSTMENTS = Kind(
+    name="adjustments",
+    title="Adjustments",
+    words="Corrections of players' cash: whose, how much, by whom and why.",
+    row=Adjustment,
+    fold=_Fold,
+    sums=("amount",),
+    asks_currency=True,
+)
