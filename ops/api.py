@@ -10,7 +10,7 @@ import uvicorn
 import uvloop
 
 from infra import collector, logging
-from infra.settings import Settings, SettingsError
+from infra.settings import Settings
 from services.api.app import create_app
 from services.api.wire import Wire
 from services.wiring import opened
@@ -22,10 +22,7 @@ STOP_S = 2
 @click.command(help="Serve HTTP on CROUPIER_HOST and CROUPIER_PORT. Any number of these may run at once.")
 @click.option("--socket", "unix_socket", help="Listen on this unix socket instead.")
 def command(unix_socket: str | None) -> None:
-    try:
-        settings = Settings.from_environment()
-    except SettingsError as missing:
-        raise click.ClickException(str(missing)) from None
+    settings = Settings.from_environment()
     logging.configure(settings, "api")
     uvloop.run(serve(settings, unix_socket))
 
