@@ -54,6 +54,10 @@ def test_what_is_not_set_has_a_default_or_is_named() -> None:
         ("CROUPIER_PORT", "65536", "is not a port number; give"),
         ("CROUPIER_LOG_FORMAT", "xml", "'xml' is unknown; give one of auto, json, console"),
         ("CROUPIER_LOG_LEVEL", "loud", "'loud' is unknown; give one of debug, info"),
+        ("CROUPIER_TIME_ZONE", "Moon/Tycho", "'Moon/Tycho' is no time zone that this machine knows; give a zone"),
+        ("CROUPIER_TIME_ZONE", "../etc/passwd", "is no time zone that this machine knows; give a zone"),
+        ("CROUPIER_DAY_BEGINS", "24:00", "'24:00' is no hour and minute; give when a gaming day begins"),
+        ("CROUPIER_DAY_BEGINS", "6", "'6' is no hour and minute; give when a gaming day begins"),
     ],
 )
 def test_a_fault_is_told_with_what_to_set(name: str, value: str, words: str) -> None:

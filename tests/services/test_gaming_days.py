@@ -1,10 +1,11 @@
-"""Gaming days: where they begin, in zones that change their clocks too."""
+"""Gaming days: where they begin, in zones that change their clocks too; and percents, rounded by whole numbers."""
 
 from datetime import date, datetime, timedelta
 
 import pytest
 
 from services.reports.days import GamingDays
+from services.reports.report import percent
 
 
 def micros(text: str) -> int:
@@ -41,3 +42,19 @@ def test_gaming_days_follow_each_other_without_a_gap() -> None:
         lengths.add((days.begin(following) - days.begin(day)) // 3_600_000_000)
         day = following
     assert lengths == {23, 24, 25}
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"),
+    [
+        (0, 7, "0.000000"),
+        (1, 3, "33.333333"),
+        (2, 3, "66.666667"),
+        (1_000, 1, "100000.000000"),
+        (5, 10**9, "0.000000"),  # half of the last digit: to the even one
+        (15, 10**9, "0.000002"),
+        (2**53 - 1, 2**53, "100.000000"),
+    ],
+)
+def test_percents_are_rounded_half_to_even_by_whole_numbers(part: int, whole: int, told: str) -> None:
+    assert percent(part, whole) == told

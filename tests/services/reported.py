@@ -1,0 +1,36 @@
+"""What is played and corrected at a casino so that reports have something to tell."""
+
+from typing import Any
+
+from domain.decider import Submission
+from domain.game import Role
+
+from .conftest import Casino
+
+
+async def taken_back_in_part(house: Casino, token: str) -> None:
+    """Of two bets one is taken back, and the other goes back with its round."""
+    await house.table("w")
+    await house.bet(token, "w.1", "kept", player_b=300)
+    await house.bet(token, "w.1", "taken-back", tie=200)
+    await house.done("/v1/tables/w/commands", {"type": "CancelBet", "bet": "taken-back"}, token)
+    body = {"type": "CancelRound", "reason": "the cards were seen"}
+    await house.done("/v1/tables/w/commands", body, house.bearer(Role.SUPERVISOR))
+    await house.until("w", "between")
+
+
+async def adjusting(house: Casino, player: str, command: Any) -> None:
+    await house.worker.submit(Submission("lotus", "ops", Role.OPERATOR, f"wallet:{player}", command))
+
+
+async def played_on(house: Casino, table: str) -> None:
+    """A round that is settled, and one that is cancelled."""
+    token = (await house.done("/v1/sessions", {"player": "bob"}))["token"]
+    await house.table(table, betting_seconds=1)
+    assert (await house.bet(token, f"{table}.1", player_a=500, tie=500)).status_code == 200
+    await house.until(table, "between")
+    await house.until(table, "betting")
+    assert (await house.bet(token, f"{table}.2", tie=500)).status_code == 200
+    body = {"type": "CancelRound", "reason": "a card fell off the table"}
+    await house.done(f"/v1/tables/{table}/commands", body, house.bearer(Role.SUPERVISOR))
+    await house.until(table, "between")
