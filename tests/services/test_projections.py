@@ -322,5 +322,5 @@ async def test_the_audit_log_shows_no_sealed_seed_and_no_digest_of_a_key(acme):
     sealed = await acme.pool.fetchval("select data -> 'seed' ->> 'sealed' from events where type like '%SeedPublished'")
     assert len(sealed) > 40
     assert sealed not in shown
-    assert "d1d1" not in shown
+    assert "d1" * 8 not in shown
     assert '"label":"shop"' in shown
