@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from domain.games import GAMES
-from infra import collector, postgres
+from infra import collector, eventlog, postgres
 from infra.settings import Settings
 from infra.vault import Vault
 from ops.whose import known_operators
-from services import what_if
+from services import checkpoints, what_if
 from services.divergence import Again, rounds_again
 from services.redecide import Difference
 
@@ -109,12 +109,19 @@ async def all_again(
         for course in courses:
             async for again in rounds_again(pool, course.operator, Vault(settings.vault_keys), since, changes):
                 course.take(again)
-            course.end()
+            course.end(await _unlisted(pool, course.operator))
     except msgspec.ValidationError as fault:
         raise click.ClickException(f"--what-if: {fault}") from None
     finally:
         await pool.close()
     return not any(course.alarms for course in courses)
+
+
+async def _unlisted(pool: postgres.Pool, operator: str) -> int:
+    """How many events the list of rounds is behind the log."""
+    listed = await pool.fetchval(checkpoints.SQL["position"], operator, "rounds")
+    tip = await eventlog.tip(pool, operator)
+    return max(0, (tip.position if tip else 0) - (listed or 0))
 
 
 class _Course:
@@ -151,7 +158,7 @@ class _Course:
             click.echo(f"{where}: {click.style('DIFFERS', fg='red')}")
             click.echo(f"    stored   {_cut(each.stored)}\n    decided  {_cut(each.decided)}")
 
-    def end(self) -> None:
+    def end(self, unlisted: int) -> None:
         left = f"; {self._left:,} left aside (sealed from this process, or not kept)" if self._left else ""
         if self._asks:
             verdict = f"{self._differ:,} would differ, players would have got {self._gained:+,}"
@@ -160,6 +167,9 @@ class _Course:
         else:
             verdict = f"all the same but {self._differ:,} accepted" if self._differ else "all the same"
         click.echo(f"{self.operator}: {self._so_far()}{left}: {verdict}")
+        if unlisted:
+            what = f"the last {unlisted:,} events may have ended rounds that are not listed yet"
+            click.echo(f"{self.operator}: {what}: does a worker run? (`croupier rebuild rounds` makes the list anew)")
 
     def _so_far(self) -> str:
         rate = self._commands / max(0.001, time.monotonic() - self._begun)

@@ -32,8 +32,8 @@ _Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
 
 
-class StoredEvent(Struct, frozen=True, forbid_unknown_fields=True):
-    """An event as it is stored: with its position this is all that its leaf is the hash of."""
+class _Placed(Struct, frozen=True, forbid_unknown_fields=True):
+    """What an event's place in the log says besides its position."""
 
     stream: str
     version: _Number
@@ -44,30 +44,28 @@ class StoredEvent(Struct, frozen=True, forbid_unknown_fields=True):
     actor: str
     role: str
     at: _Number
+
+    def _row(self, position: int, data: str) -> EventRow:
+        told = (self.stream, self.version, self.type, self.schema, self.round, self.command, self.actor, self.role)
+        return EventRow(position, *told, self.at, data, b"")
+
+
+class StoredEvent(_Placed, frozen=True, forbid_unknown_fields=True):
+    """An event as it is stored: with its position this is all that its leaf is the hash of."""
+
     data: str
 
     def row(self, position: int) -> EventRow:
-        told = (self.stream, self.version, self.type, self.schema, self.round, self.command, self.actor, self.role)
-        return EventRow(position, *told, self.at, self.data, b"")
+        return self._row(position, self.data)
 
 
-class Shown(Struct, frozen=True, forbid_unknown_fields=True):
+class Shown(_Placed, frozen=True, forbid_unknown_fields=True):
     """An event as the table showed it: its stored form says more. Not proved: the leaf is not the hash of this."""
 
-    stream: str
-    version: _Number
-    type: str
-    schema: _Number
-    round: str | None
-    command: str | None
-    actor: str
-    role: str
-    at: _Number
     event: Raw
 
     def row(self, position: int) -> EventRow:
-        told = (self.stream, self.version, self.type, self.schema, self.round, self.command, self.actor, self.role)
-        return EventRow(position, *told, self.at, bytes(self.event).decode(), b"")
+        return self._row(position, bytes(self.event).decode())
 
 
 class Proved(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

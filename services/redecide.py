@@ -131,8 +131,7 @@ class _Course:
         self._table = TABLE + table_of(round_id)
         self._rows = rows
         self._ahead: deque[_Stored] = deque()
-        self._sent = sent
-        self._open = open_sealed
+        self._sent, self._open = sent, open_sealed
         self._bettors: dict[str, tuple[int, int, bool]] = {}
         """Of each wallet: what was staked and returned in the round, and whether it is settled or refunded."""
         self.commands = self.left = 0
@@ -179,12 +178,18 @@ class _Course:
             self.commands += 1
         except _Sealed:
             self.left += 1
+            self._pass_over_own(stored.row)
         self._pass_over(stored.row)
         return True
 
     def _pass_over(self, row: EventRow) -> None:
         """What else the log has of a command that could not be decided, or came out otherwise."""
         while (more := self._peek()) and _is_same_command(row, more.row):
+            self._take()
+
+    def _pass_over_own(self, row: EventRow) -> None:
+        """The same of the platform's own, which has no name: at a table its clock acts once in a batch."""
+        while (more := self._peek()) and (more.row.command, more.row.at, more.row.stream) == (None, row.at, row.stream):
             self._take()
 
     def _decide_again(self, row: EventRow) -> None:
@@ -305,6 +310,8 @@ class _Course:
             except Rejected as rejected:
                 return rejected
             except LookupError as closed:
+                if isinstance(closed, KeyError | IndexError):  # a fault of the decision's own, and no closed vault
+                    raise
                 raise _Sealed from closed
 
     def _known(self, stream: str, moment: _Moment | None, refusal: refused.CommandRefused | None) -> Stream:

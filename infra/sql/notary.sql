@@ -24,19 +24,19 @@ insert into tiles (operator, level, index, hashes)
 select $1, t.level, t.index, t.hashes from unnest($2::smallint[], $3::bigint[], $4::bytea[]) as t (level, index, hashes)
 on conflict (operator, level, index) do update set hashes = excluded.hashes
 
--- sign: what the notary states of a log
+-- sign: a note of how a log's tree stands
 insert into notes (operator, size, at, note) values ($1, $2, clock_timestamp(), $3)
 
 -- know_key: a key that signs
 insert into note_keys (operator, key, since) values ($1, $2, clock_timestamp()) on conflict do nothing
 
--- latest: the newest statement that is over at least so many events; null if there is none
+-- latest: the newest note that is over at least so many events; null if there is none
 select size, at, note from notes where operator = $1 and size >= $2 order by size desc limit 1
 
--- first_over: the earliest statement that is over an event
+-- first_over: the earliest note that is over an event
 select size, at, note from notes where operator = $1 and size >= $2 order by size limit 1
 
--- notes_after: statements in the order of the log
+-- notes_after: notes in the order of the log
 select size, at, note from notes where operator = $1 and size > $2 order by size limit $3
 
 -- keys: that ever signed, the newest first

@@ -15,7 +15,7 @@ from domain.game import Role
 from services import dossier, make_dossier
 from services.api import problems
 from services.api.auth import may
-from services.api.bodies import checked_round, decode
+from services.api.bodies import Why, checked_round, decode
 from services.api.commands import command_of, replayed
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -35,11 +35,11 @@ class DossierFile(dossier.Dossier, frozen=True, kw_only=True):
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
 
 
-class Why(Struct, frozen=True, forbid_unknown_fields=True):
-    why: Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+(?![\s\S])")]
+class MakeDossier(Struct, frozen=True, forbid_unknown_fields=True):
+    why: Why
 
 
-_why = msgspec.json.Decoder(Why)
+_make = msgspec.json.Decoder(MakeDossier)
 
 
 @get("/rounds/{round_id:str}/dossier", guards=[may(Role.OPERATOR, Role.AUDITOR, Role.PLAYER)])
@@ -56,12 +56,12 @@ async def read_dossier(request: Asked, round_id: FromPath[str]) -> Response[Doss
     return _file(made)
 
 
-@post("/rounds/{round_id:str}/dossier", guards=[may(Role.AUDITOR)], status_code=200, body=Why)
+@post("/rounds/{round_id:str}/dossier", guards=[may(Role.AUDITOR)], status_code=200, body=MakeDossier)
 async def make_auditors_dossier(request: Asked, round_id: FromPath[str]) -> Response[DossierFile]:
     """The auditor's form of a round's dossier: everything, with deck and commands opened. Who made it and why is itself
     an event, and stands in it."""
     command, parts = await command_of(request), request.parts
-    why = decode(_why, command.body).why
+    why = decode(_make, command.body).why
     told = await _story(request, round_id)
     seed = await make_dossier.opened_seed(parts.pool, parts.services.vault, told)
     asked = OpenSeal(told.opening.position, told.table, told.round, why)

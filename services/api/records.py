@@ -17,7 +17,7 @@ from infra.eventlog import SQL, EventRow
 from services import openings
 from services.api import problems
 from services.api.auth import EVERYONE, may
-from services.api.bodies import Cursor, Limit, Position, cursor_after, decode
+from services.api.bodies import Cursor, Limit, Position, Why, cursor_after, decode
 from services.api.commands import checked_key, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -127,7 +127,7 @@ class OpenSealed(Struct, frozen=True, forbid_unknown_fields=True):
     """`position` is that of a round's opening, of a seed that was dropped, or of a refusal with something sealed."""
 
     position: Annotated[int, Meta(ge=1, le=AMOUNT_MAX)]
-    why: Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+(?![\s\S])")]
+    why: Why
 
 
 class Opening(Struct, frozen=True):

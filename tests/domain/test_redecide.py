@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from domain.game import Sealed
 from infra.eventlog import EventRow
 from services.redecide import Redecided, redecide
 from tests.domain.pocket_house import OPERATOR
@@ -92,3 +93,19 @@ def test_impossible_changes_are_refused(told: Telling) -> None:
 def test_a_round_without_its_opening_is_none(told: Telling) -> None:
     with pytest.raises(ValueError, match="have no opening"):
         again(told, rounds(told)[0][1:])
+
+
+def test_what_is_sealed_is_left_aside_and_a_fault_of_ours_is_not(told: Telling) -> None:
+    """A vault that stays closed raises LookupError itself; a KeyError is a bug, and must not pass for one."""
+    sent = {_name(entry): entry.submission.text for entry, _ in told.sent}
+
+    def closed(_round: str, _sealed: Sealed) -> bytes:
+        raise LookupError
+
+    def broken(_round: str, _sealed: Sealed) -> bytes:
+        raise KeyError
+
+    for rows in (each for each in rounds(told) if (each[0].round or "").startswith("rng")):
+        left = redecide(OPERATOR, rows[0].round or "", rows, sent, closed)
+        assert (left.left > 0, left.differences) == (True, ())
+        assert "KeyError" in redecide(OPERATOR, rows[0].round or "", rows, sent, broken).differences[0].decided

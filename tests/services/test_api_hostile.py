@@ -118,6 +118,7 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("more than there is", PLAYER, COMMANDS, raw("20000"), 422, "InsufficientFunds"),
     ("a round that is over or never was", PLAYER, COMMANDS, bet(round="h1.999"), 409, "AnotherRound"),
     ("a control character in a reference", OPERATOR, DEPOSITS, deposit(reference="a\u0007"), 400, "InvalidValue"),
+    ("a reference that is turned round", OPERATOR, DEPOSITS, deposit(reference="a\u202eb"), 400, "InvalidValue"),
     ("a line feed at the end of a reference", OPERATOR, DEPOSITS, deposit(reference="a\n"), 400, "InvalidValue"),
     ("a reference too long", OPERATOR, DEPOSITS, deposit(reference="a" * 201), 400, "InvalidValue"),
     # things that are not there, or not the caller's

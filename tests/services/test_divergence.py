@@ -76,6 +76,13 @@ async def test_what_nobody_touched_comes_out_the_same(run: Run) -> None:
     assert "left aside" not in told
 
 
+async def test_rounds_that_are_not_listed_yet_are_told_of(played: Casino, run: Run) -> None:
+    assert "not listed yet" not in (await run())[1]
+    await played.player("late", 5)
+    assert "lotus: the last 2 events may have ended rounds that are not listed yet" in (await run())[1]
+    await played.project()
+
+
 async def test_rounds_since_a_moment(run: Run) -> None:
     assert "lotus: 0 rounds" in (await run("--since", "2999-01-01"))[1]
     assert "lotus: 2 rounds" in (await run("--since", "2020-01-01T10:00+05:30"))[1]

@@ -329,7 +329,8 @@ async def test_what_is_not_sealed_is_not_opened(casino):
     position = await casino.position()
     assert_problem(await casino.send("/v1/openings", {"position": position, "why": "x"}, auditor), 422, "NothingSealed")
     assert_problem(await casino.send("/v1/openings", {"position": 10**9, "why": "x"}, auditor), 404, "NotFound")
-    assert_problem(await casino.send("/v1/openings", {"position": 1, "why": ""}, auditor), 400, "InvalidValue")
+    for why in ("", "turned \u202eround", "two\nlines"):
+        assert_problem(await casino.send("/v1/openings", {"position": 1, "why": why}, auditor), 400, "InvalidValue")
     assert_problem(await casino.send("/v1/openings", {"position": 1}, auditor), 400, "MissingField")
     assert await casino.position() == position
 
