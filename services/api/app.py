@@ -9,7 +9,21 @@ from litestar.exceptions import HTTPException
 from litestar.plugins.prometheus import PrometheusConfig
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
-from services.api import docs, dossiers, health, keys, pages, players, problems, proofs, records, rounds, sse, tables
+from services.api import (
+    docs,
+    dossiers,
+    health,
+    keys,
+    pages,
+    players,
+    problems,
+    proofs,
+    records,
+    rounds,
+    selfchecks,
+    sse,
+    tables,
+)
 from services.api.auth import Gate
 from services.api.commands import Door
 from services.api.feed import Hub
@@ -56,6 +70,7 @@ _V1 = (
     *dossiers.HANDLERS,
     *records.HANDLERS,
     *proofs.HANDLERS,
+    *selfchecks.HANDLERS,
     *keys.HANDLERS,
 )
 
