@@ -33,6 +33,7 @@ VERBS = {
         "replay": ("replay", "Play a stored round again, event by event."),
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
         "audit": ("audit", "Hold every event of the log against what was signed of it."),
+        "significant": ("significant", "List significant events: changes, overrides, voids, openings, large wins."),
         "selfcheck": ("selfcheck", "Hold the deployed code and settings against what is expected, on record."),
         "rebuild": ("rebuild", "Make a projection anew from the log."),
         "restore": ("restore", "Take up service again after the database was restored."),

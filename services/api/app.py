@@ -21,6 +21,7 @@ from services.api import (
     records,
     rounds,
     selfchecks,
+    significant,
     sse,
     tables,
 )
@@ -71,6 +72,7 @@ _V1 = (
     *records.HANDLERS,
     *proofs.HANDLERS,
     *selfchecks.HANDLERS,
+    *significant.HANDLERS,
     *keys.HANDLERS,
 )
 
