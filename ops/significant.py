@@ -11,7 +11,7 @@ from infra.settings import Settings
 from ops import desk
 from ops.replay_all import since_of
 from ops.whose import known_operators
-from services.significant import Kind, Significant, Thresholds, page, position_at
+from services.significant import Significant, SignificantKind, Thresholds, page, position_at
 
 _PAGE = 500
 _AMOUNT = click.IntRange(min=1)
@@ -19,11 +19,13 @@ _AMOUNT = click.IntRange(min=1)
 
 @click.command(
     help="List significant events, the oldest first: changes, overrides, voids, openings, adjustments, faults.",
-    epilog=f"The kinds: {', '.join(Kind)}.",
+    epilog=f"The kinds: {', '.join(SignificantKind)}.",
 )
 @click.option("--operator", type=desk.ID, help="Only of this operator's log; default: of all.")
 @click.option("--since", metavar="WHEN", help="Only from this day or moment on (UTC).")
-@click.option("--kind", metavar="KIND", type=click.Choice([each.value for each in Kind]), help="Only of this kind.")
+@click.option(
+    "--kind", metavar="KIND", type=click.Choice([each.value for each in SignificantKind]), help="Only of this kind."
+)
 @click.option("--large-win", metavar="AMOUNT", type=_AMOUNT, help="Also what came back to a player, from here on.")
 @click.option("--large-wager", metavar="AMOUNT", type=_AMOUNT, help="Also what a player staked, from here on.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
@@ -37,10 +39,14 @@ def command(
     as_json: bool,
 ) -> None:
     large = Thresholds(large_win, large_wager)
-    asyncio.run(_list(operator, since_of(since), None if kind is None else Kind(kind), large, as_json=as_json))
+    asyncio.run(
+        _list(operator, since_of(since), None if kind is None else SignificantKind(kind), large, as_json=as_json)
+    )
 
 
-async def _list(operator: str | None, since: int, kind: Kind | None, large: Thresholds, *, as_json: bool) -> None:
+async def _list(
+    operator: str | None, since: int, kind: SignificantKind | None, large: Thresholds, *, as_json: bool
+) -> None:
     pool = await postgres.pool(Settings.from_environment().postgres, name="significant", size=1)
     try:
         for name in await known_operators(pool, operator):

@@ -28,7 +28,7 @@ STRETCH = 20_000
 """Positions that one reading goes over at most."""
 
 
-class Kind(StrEnum):
+class SignificantKind(StrEnum):
     KEY_MINTED = "key_minted"
     KEY_ROTATED = "key_rotated"
     KEY_REVOKED = "key_revoked"
@@ -54,31 +54,31 @@ class Kind(StrEnum):
 
 
 AT_TABLES = {
-    "TableConfigured": Kind.CONFIG_CHANGED,
-    "TableOpened": Kind.TABLE_OPENED,
-    "TableDraining": Kind.TABLE_DRAINING,
-    "TableReopened": Kind.TABLE_REOPENED,
-    "TableClosed": Kind.TABLE_CLOSED,
-    "RoundPaused": Kind.PAUSED,
-    "RoundResumed": Kind.RESUMED,
-    "DeadlineExtended": Kind.HELD_UP,
-    "RoundCancelled": Kind.VOIDED,
+    "TableConfigured": SignificantKind.CONFIG_CHANGED,
+    "TableOpened": SignificantKind.TABLE_OPENED,
+    "TableDraining": SignificantKind.TABLE_DRAINING,
+    "TableReopened": SignificantKind.TABLE_REOPENED,
+    "TableClosed": SignificantKind.TABLE_CLOSED,
+    "RoundPaused": SignificantKind.PAUSED,
+    "RoundResumed": SignificantKind.RESUMED,
+    "DeadlineExtended": SignificantKind.HELD_UP,
+    "RoundCancelled": SignificantKind.VOIDED,
 }
 """What every game calls its events by. `held_up` is downtime: a deadline passed while nothing ran."""
 
-_ELSEWHERE: dict[type, Kind] = {
-    house.KeyMinted: Kind.KEY_MINTED,
-    house.KeyRevoked: Kind.KEY_REVOKED,
-    house.LogResumed: Kind.LOG_RESUMED,
-    selfcheck.SelfChecked: Kind.SELF_CHECK_FAILED,
-    selfcheck.ManifestAccepted: Kind.MANIFEST_ACCEPTED,
-    wallet.Adjusted: Kind.ADJUSTED,
-    wallet.Blocked: Kind.PLAYER_BLOCKED,
-    wallet.Unblocked: Kind.PLAYER_UNBLOCKED,
-    SealOpened: Kind.SEAL_OPENED,
-    TableFaulted: Kind.TABLE_FAULTED,
+_ELSEWHERE: dict[type, SignificantKind] = {
+    house.KeyMinted: SignificantKind.KEY_MINTED,
+    house.KeyRevoked: SignificantKind.KEY_REVOKED,
+    house.LogResumed: SignificantKind.LOG_RESUMED,
+    selfcheck.SelfChecked: SignificantKind.SELF_CHECK_FAILED,
+    selfcheck.ManifestAccepted: SignificantKind.MANIFEST_ACCEPTED,
+    wallet.Adjusted: SignificantKind.ADJUSTED,
+    wallet.Blocked: SignificantKind.PLAYER_BLOCKED,
+    wallet.Unblocked: SignificantKind.PLAYER_UNBLOCKED,
+    SealOpened: SignificantKind.SEAL_OPENED,
+    TableFaulted: SignificantKind.TABLE_FAULTED,
 }
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, SignificantKind] = {
     **{codec.type_of(event): kind for event, kind in _ELSEWHERE.items()},
     **{f"{game}.{name}": kind for game in GAMES for name, kind in AT_TABLES.items()},
 }
@@ -102,7 +102,7 @@ class Significant(Struct, frozen=True):
 
     position: int
     at: Micros
-    kind: Kind
+    kind: SignificantKind
     component: str
     actor: str
     role: str
@@ -116,7 +116,7 @@ class Significant(Struct, frozen=True):
     told: dict[str, Any]
 
 
-class Page(Struct, frozen=True):
+class SignificantPage(Struct, frozen=True):
     """What was found, in the order of the log. All of it up to `reached` is told; `tip` is where the log stood."""
 
     found: tuple[Significant, ...]
@@ -124,13 +124,16 @@ class Page(Struct, frozen=True):
     tip: int
 
 
-async def page(pool: Pool, operator: str, after: int, limit: int, large: Thresholds, kind: Kind | None = None) -> Page:
+async def page(
+    pool: Pool, operator: str, after: int, limit: int, large: Thresholds, kind: SignificantKind | None = None
+) -> SignificantPage:
     """One stretch of the log, or the part of it in which `limit` such events lie."""
     tip = await eventlog.tip(pool, operator)
     end = tip.position if tip else 0
     until = min(end, after + STRETCH)
     large = Thresholds(
-        large.win if kind in (None, Kind.LARGE_WIN) else None, large.wager if kind in (None, Kind.LARGE_WAGER) else None
+        large.win if kind in (None, SignificantKind.LARGE_WIN) else None,
+        large.wager if kind in (None, SignificantKind.LARGE_WAGER) else None,
     )
     ends = [] if large == Thresholds() else [f"{game}.{name}" for game in GAMES for name in ENDS]
     asked = (operator, after, until, _types(kind), ends, large.win, large.wager, limit)
@@ -138,7 +141,7 @@ async def page(pool: Pool, operator: str, after: int, limit: int, large: Thresho
     rows = [eventlog.row_of(record) for record in records]
     found = [each for row in rows for each in await _of_row(pool, operator, row, large) if kind in (None, each.kind)]
     reached = rows[-1].position if len(rows) == limit else until
-    return Page(tuple(found), max(after, reached), end)
+    return SignificantPage(tuple(found), max(after, reached), end)
 
 
 async def position_at(pool: Pool, operator: str, moment: Micros) -> int:
@@ -154,9 +157,9 @@ async def position_at(pool: Pool, operator: str, moment: Micros) -> int:
     return low
 
 
-def _types(kind: Kind | None) -> list[str]:
+def _types(kind: SignificantKind | None) -> list[str]:
     """The types of events that may be of this kind, or of any."""
-    of_kind = Kind.KEY_MINTED if kind is Kind.KEY_ROTATED else kind
+    of_kind = SignificantKind.KEY_MINTED if kind is SignificantKind.KEY_ROTATED else kind
     return [name for name, each in KINDS.items() if of_kind in (None, each)]
 
 
@@ -166,16 +169,16 @@ async def _of_row(pool: Pool, operator: str, row: EventRow, large: Thresholds) -
     kind = KINDS.get(row.type)
     if amounts or kind is None:
         return amounts
-    if kind is Kind.CONFIG_CHANGED:
+    if kind is SignificantKind.CONFIG_CHANGED:
         return [_entry(row, kind, before=await _config_before(pool, operator, row), after=_plain(event.config))]
     if isinstance(event, house.KeyMinted) and event.actor:
-        return [_entry(row, Kind.KEY_ROTATED)]
+        return [_entry(row, SignificantKind.KEY_ROTATED)]
     return [_entry(row, kind)]
 
 
 def _entry(
     row: EventRow,
-    kind: Kind,
+    kind: SignificantKind,
     player: str | None = None,
     amount: Amount | None = None,
     *,
@@ -206,7 +209,7 @@ def _changed(event: Any) -> tuple[Any, Any]:
             return getattr(event, "before", None), getattr(event, "after", None)
 
 
-def _large(row: EventRow, event: Any, large: Thresholds) -> Iterator[tuple[Kind, str | None, Amount]]:
+def _large(row: EventRow, event: Any, large: Thresholds) -> Iterator[tuple[SignificantKind, str | None, Amount]]:
     match event:
         case wallet.BetsSettled():
             outcomes: Sequence[tuple[str | None, Amount, Amount]] = [(None, 0, event.returned)]
@@ -219,9 +222,9 @@ def _large(row: EventRow, event: Any, large: Thresholds) -> Iterator[tuple[Kind,
             outcomes = [(each.player, each.payout.staked, each.payout.returned) for each in ended]
     for player, staked, returned in outcomes:
         if large.win is not None and returned >= large.win:
-            yield Kind.LARGE_WIN, player, returned
+            yield SignificantKind.LARGE_WIN, player, returned
         if large.wager is not None and staked >= large.wager:
-            yield Kind.LARGE_WAGER, player, staked
+            yield SignificantKind.LARGE_WAGER, player, staked
 
 
 async def _config_before(pool: Pool, operator: str, row: EventRow) -> Any:

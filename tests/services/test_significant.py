@@ -16,7 +16,7 @@ from infra import codec
 from ops.__main__ import croupier
 from services import significant
 from services.settlement import PLATFORM
-from services.significant import Kind
+from services.significant import SignificantKind
 from tests.services.conftest import QUICK, Casino
 from tests.services.patti import Patti
 
@@ -31,7 +31,7 @@ async def listed(casino: Casino, **query: Any) -> list[Any]:
     return found
 
 
-async def one(casino: Casino, kind: Kind, **query: Any) -> Any:
+async def one(casino: Casino, kind: SignificantKind, **query: Any) -> Any:
     [found] = await listed(casino, kind=kind.value, **query)
     return found
 
@@ -44,8 +44,8 @@ def actor(casino: Casino, role: Role) -> str:
 def test_every_kind_that_tells_of_an_event_is_of_an_event_that_there_is():
     types = {codec.type_of(event) for event in codec.event_types()}
     assert set(significant.KINDS) <= types
-    amounts = {Kind.LARGE_WIN, Kind.LARGE_WAGER, Kind.KEY_ROTATED}
-    assert {*significant.KINDS.values(), *amounts} == set(Kind)
+    amounts = {SignificantKind.LARGE_WIN, SignificantKind.LARGE_WAGER, SignificantKind.KEY_ROTATED}
+    assert {*significant.KINDS.values(), *amounts} == set(SignificantKind)
 
 
 async def test_a_key_minted_rotated_and_revoked_is_told_without_its_digest(casino: Casino):
@@ -63,10 +63,10 @@ async def test_a_changed_config_is_told_before_and_after(casino: Casino):
     await casino.done("/v1/tables", body)
     slower = QUICK | {"betting_seconds": 90}
     await casino.done("/v1/tables/t1/commands", {"type": "ConfigureTable", "config": slower})
-    changed = await one(casino, Kind.CONFIG_CHANGED)
+    changed = await one(casino, SignificantKind.CONFIG_CHANGED)
     assert (changed["before"]["betting_seconds"], changed["after"]["betting_seconds"]) == (60, 90)
     assert (changed["component"], changed["actor"]) == ("table:t1", actor(casino, Role.OPERATOR))
-    assert (await one(casino, Kind.TABLE_OPENED))["told"]["config"]["betting_seconds"] == 60
+    assert (await one(casino, SignificantKind.TABLE_OPENED))["told"]["config"]["betting_seconds"] == 60
 
 
 async def test_what_a_supervisor_overrode_and_voided_is_told_with_round_and_reason(casino: Casino):
@@ -78,7 +78,9 @@ async def test_what_a_supervisor_overrode_and_voided_is_told_with_round_and_reas
         {"type": "CancelRound", "reason": "void"},
     ):
         await casino.done("/v1/tables/t1/commands", command, supervisor)
-    told = [await one(casino, kind) for kind in (Kind.PAUSED, Kind.RESUMED, Kind.VOIDED)]
+    told = [
+        await one(casino, kind) for kind in (SignificantKind.PAUSED, SignificantKind.RESUMED, SignificantKind.VOIDED)
+    ]
     assert {each["actor"] for each in told} == {actor(casino, Role.SUPERVISOR)}
     assert {each["round"] for each in told} == {round_id}
     assert [each["reason"] for each in told] == ["a fly", None, "void"]
@@ -91,12 +93,12 @@ async def test_an_adjustment_a_block_and_a_fault_are_told(casino: Casino):
     await casino.done("/v1/players/ann/block", {"reason": "asked for it"})
     await casino.done("/v1/players/ann/unblock", {"reason": "again"})
     await casino.worker.submit(Submission("lotus", PLATFORM, Role.CLOCK, "table:t1", MarkFaulted("a bug")))
-    adjusted = await one(casino, Kind.ADJUSTED)
+    adjusted = await one(casino, SignificantKind.ADJUSTED)
     assert (adjusted["player"], adjusted["before"], adjusted["after"]) == ("ann", 500, 300)
     assert adjusted["reason"] == "paid twice"
-    assert (await one(casino, Kind.PLAYER_BLOCKED))["after"] == {"blocked": True}
-    assert (await one(casino, Kind.PLAYER_UNBLOCKED))["after"] == {"blocked": False}
-    assert (await one(casino, Kind.TABLE_FAULTED))["reason"] == "a bug"
+    assert (await one(casino, SignificantKind.PLAYER_BLOCKED))["after"] == {"blocked": True}
+    assert (await one(casino, SignificantKind.PLAYER_UNBLOCKED))["after"] == {"blocked": False}
+    assert (await one(casino, SignificantKind.TABLE_FAULTED))["reason"] == "a bug"
 
 
 async def test_a_self_check_is_told_only_when_it_failed(casino: Casino):
@@ -107,10 +109,10 @@ async def test_a_self_check_is_told_only_when_it_failed(casino: Casino):
 
     for digest in ("a", "a", "b"):
         await casino.worker.submit(Submission("lotus", PLATFORM, Role.OPERATOR, HOUSE, found(digest)))
-    failed = await one(casino, Kind.SELF_CHECK_FAILED)
+    failed = await one(casino, SignificantKind.SELF_CHECK_FAILED)
     assert (failed["before"], failed["after"]) == ("a" * 64, "b" * 64)
     assert failed["told"]["differing"] == ["domain/money.py"]
-    assert (await one(casino, Kind.MANIFEST_ACCEPTED))["after"] == "a" * 64
+    assert (await one(casino, SignificantKind.MANIFEST_ACCEPTED))["after"] == "a" * 64
 
 
 async def test_wins_and_wagers_are_large_from_the_threshold_on_and_untold_without_one(casino: Casino):
@@ -128,7 +130,7 @@ async def test_wins_and_wagers_are_large_from_the_threshold_on_and_untold_withou
     settled = await casino.services.pool.fetchval(
         "select (data ->> 'returned')::bigint from events where operator = 'lotus' and type = 'wallet.BetsSettled'"
     )
-    assert (await one(casino, Kind.LARGE_WIN, large_win=settled))["amount"] == settled
+    assert (await one(casino, SignificantKind.LARGE_WIN, large_win=settled))["amount"] == settled
     assert await listed(casino, kind="large_win", large_win=settled + 1) == []
 
 
@@ -138,7 +140,7 @@ async def test_a_large_win_of_chips_is_told_of_the_player_who_won(casino: Casino
     patti = Patti(casino.worker, casino.services.pool, "lotus", "c1")
     await patti.open("ann", "bob", "cid")
     round_id = await patti.shown()
-    win = await one(casino, Kind.LARGE_WIN, large_win=1_615)
+    win = await one(casino, SignificantKind.LARGE_WIN, large_win=1_615)
     assert (win["round"], win["amount"]) == (round_id, 1_615)
     assert win["player"] in ("ann", "bob", "cid")
     assert await listed(casino, kind="large_win", large_win=1_616) == []
