@@ -280,7 +280,7 @@ class _Trial:
 
     def house(self, command: house.Command) -> "_Trial":
         state = cast(house.House, self._now(HOUSE).state)
-        for event in house.decide(state, command):
+        for event in house.decide(state, command, self.decider.now):
             state = house.evolve(state, event)
             self.record(HOUSE, "house", state, event, None)
         return self

@@ -1,13 +1,16 @@
-"""The operator's own stream, `house`: its opening, its API keys, and the epochs of its log."""
+"""The operator's own stream, `house`: its opening, its API keys, the epochs of its log, and the checks of the
+program that writes it.
+"""
 
 from enum import StrEnum
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from domain import selfcheck
 from domain.errors import Rejected
-from domain.game import Role
+from domain.game import Micros, Role
 
 KEYS_MAX = 1_000
 """At once. Of those revoked the newest are kept while there is room, so that rotating keys never comes to an end."""
@@ -48,7 +51,7 @@ class ResumeLog(Struct, frozen=True, tag=True):
     reason: str
 
 
-Command = OpenOperator | MintKey | RevokeKey | ResumeLog
+Command = OpenOperator | MintKey | RevokeKey | ResumeLog | selfcheck.Command
 
 
 class OperatorOpened(Struct, frozen=True, tag="house.OperatorOpened"):
@@ -72,7 +75,7 @@ class LogResumed(Struct, frozen=True, tag="house.LogResumed"):
     reason: str
 
 
-Event = OperatorOpened | KeyMinted | KeyRevoked | LogResumed
+Event = OperatorOpened | KeyMinted | KeyRevoked | LogResumed | selfcheck.Event
 
 
 class Key(Struct, frozen=True):
@@ -94,6 +97,8 @@ class House(Struct, frozen=True, tag="House"):
     keys: tuple[Key, ...] = ()
     epoch: int = 1
     """The last epoch of the log that every table was resumed in."""
+    checks: selfcheck.Checks | UnsetType = UNSET
+    """Unset until the first check: so states that were written before there were any read as they did."""
 
     def key(self, key_id: str) -> Key | None:
         return next((key for key in self.keys if key.id == key_id), None)
@@ -102,7 +107,7 @@ class House(Struct, frozen=True, tag="House"):
 INITIAL = House()
 
 
-def decide(house: House, command: Command) -> tuple[Event, ...]:
+def decide(house: House, command: Command, now: Micros = 0) -> tuple[Event, ...]:
     match command:
         case OpenOperator():
             if house.name:
@@ -119,6 +124,8 @@ def decide(house: House, command: Command) -> tuple[Event, ...]:
             return () if key.revoked else (KeyRevoked(command.id),)
         case ResumeLog():
             return (LogResumed(command.epoch, command.reason),) if command.epoch > house.epoch else ()
+        case selfcheck.CheckSelf() | selfcheck.AcceptManifest():
+            return tuple(selfcheck.decide(house.checks or selfcheck.INITIAL, command, now))
         case never:
             assert_never(never)
 
@@ -135,6 +142,8 @@ def evolve(house: House, event: Event) -> House:
             return replace(house, keys=tuple(revoked))
         case LogResumed():
             return replace(house, epoch=event.epoch)
+        case selfcheck.ManifestRecorded() | selfcheck.ManifestAccepted() | selfcheck.SelfChecked():
+            return replace(house, checks=selfcheck.evolve(house.checks or selfcheck.INITIAL, event))
         case never:
             assert_never(never)
 

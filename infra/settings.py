@@ -30,6 +30,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """By id, `<game>/<name>` for a game's own; the first of a game's seals, all open (DESIGN 7)."""
     log_keys: dict[str, bytes] = {}
     """By id: each signs what the notary states of a log, so whoever knows an older one can follow to a newer."""
+    expected_digest: str = ""
+    """Of the code, as its release states it: what a self-check must find."""
     host: str = "127.0.0.1"
     port: int = 8080
     log_format: LogFormat = "auto"
@@ -108,6 +110,12 @@ def _keys(text: str) -> dict[str, bytes]:
     return keys
 
 
+def _digest(text: str) -> str:
+    if not (len(text) == 64 and set(text) <= set("0123456789abcdef")):
+        raise ValueError("is not a SHA-256 in hex")
+    return text
+
+
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 65536):
         raise ValueError("is not a port number")
@@ -136,7 +144,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return read
 
 
-_SHOWN = ("host", "port", "log_format", "log_level", "time_zone", "day_begins")
+_SHOWN = ("host", "port", "log_format", "log_level", "time_zone", "day_begins", "expected_digest")
 _REQUIRED = {"postgres", "redis", "secret"}
 _RANDOM = "`head -c 32 /dev/urandom | base64`"
 _READERS: dict[str, tuple[Callable[[str], object], str]] = {
@@ -148,6 +156,7 @@ _READERS: dict[str, tuple[Callable[[str], object], str]] = {
         f"give id:base64,game/id:base64, the current key of each first, each 32 bytes as by {_RANDOM}",
     ),
     "log_keys": (_keys, f"give id:base64 of each key that signs, 32 bytes as by {_RANDOM}"),
+    "expected_digest": (_digest, "give the 64 hex digits that `croupier selfcheck --digest` prints of the release"),
     "host": (str, "give the address to listen on"),
     "port": (_port, "give a port from 0 to 65535"),
     "log_format": (_one_of(get_args(LogFormat)), "give one of " + ", ".join(get_args(LogFormat))),

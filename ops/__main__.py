@@ -34,6 +34,8 @@ VERBS = {
         "report": ("report", "Print a report, as of a position of the log: RTP, GGR, voids, large wins, liability."),
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),
         "audit": ("audit", "Hold every event of the log against what was signed of it."),
+        "significant": ("significant", "List significant events: changes, overrides, voids, openings, large wins."),
+        "selfcheck": ("selfcheck", "Hold the deployed code and settings against what is expected, on record."),
         "rebuild": ("rebuild", "Make a projection anew from the log."),
         "restore": ("restore", "Take up service again after the database was restored."),
         "calc": ("calc", "Apply the pure rules to JSON lines: hands, winners, returns, bets, melds."),

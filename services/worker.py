@@ -1,7 +1,7 @@
 """The worker: everything that goes on without anybody asking. Any number of processes may run it at once.
 
 Relays copy the logs to Redis, projectors fold them into rows, timers tell tables that their time has come and settle
-final rounds, notaries sign how the logs stand. A worker holds the vault keys: it deals.
+final rounds, notaries sign how the logs stand, what is deployed is checked. A worker holds the vault keys: it deals.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from services import epochs
 from services.notary import Notaries
 from services.projector import Projectors
 from services.relay import Relays
+from services.selfcheck import SelfChecks
 from services.timers import Timers
 from services.wiring import Services, missing_keys, opened
 
@@ -33,7 +34,8 @@ async def work(settings: Settings, stop: asyncio.Event) -> None:
         timers = Timers(services.executor, services.pool, services.redis)
         services.executor.wake = relays.wake
         async with asyncio.TaskGroup() as group:
-            parts = [relays.run(), Projectors(services.pool, services.redis).run(), timers.run()]
+            checks = SelfChecks(services.executor, services.pool, settings)
+            parts = [relays.run(), Projectors(services.pool, services.redis).run(), timers.run(), checks.run()]
             if settings.log_keys:
                 parts.append(Notaries(services.pool, settings.log_keys).run())
             else:

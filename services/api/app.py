@@ -21,6 +21,8 @@ from services.api import (
     records,
     reports,
     rounds,
+    selfchecks,
+    significant,
     sse,
     tables,
 )
@@ -71,6 +73,8 @@ _V1 = (
     *records.HANDLERS,
     *proofs.HANDLERS,
     *reports.HANDLERS,
+    *selfchecks.HANDLERS,
+    *significant.HANDLERS,
     *keys.HANDLERS,
 )
 

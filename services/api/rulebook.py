@@ -39,6 +39,7 @@ DOOR = {
     "TableExists": "There is a table of this name already.",
     "UnknownKey": "There is no API key of this name.",
     "TooManyKeys": "An operator has at most 1,000 API keys at once; those revoked do not count.",
+    "NeverFound": "No self-check ever found this digest, so there is nothing to accept.",
     "AlreadyDecided": "The command was decided before it could be fenced.",
     "Fenced": "The command's key was fenced before it came: it did not happen and never will.",
     "Undecided": "No command was decided under this key yet.",

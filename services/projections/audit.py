@@ -88,11 +88,15 @@ async def page(
 def _told(*record: Any) -> Told:
     *of_entry, schema, data = record
     found = Entry(*of_entry)
-    event = codec.decode_event(found.action, schema, data)
-    game = GAMES.get(found.action.partition(".")[0])
+    return Told(found, shown(found.action, codec.decode_event(found.action, schema, data)))
+
+
+def shown(action: str, event: Any) -> dict[str, Any]:
+    """What an event tells everybody, as the game shows it to a viewer who is nobody."""
+    game = GAMES.get(action.partition(".")[0])
     public = game.public(event, NOBODY) if game else event
     told: dict[str, Any] = msgspec.to_builtins(public) if public is not None else {}
-    return Told(found, {name: value for name, value in told.items() if name not in _NEVER_SHOWN})
+    return {name: value for name, value in told.items() if name not in _NEVER_SHOWN}
 
 
 AUDIT = Projection("audit", apply, (SQL["clear"],))
