@@ -102,6 +102,8 @@ class Context(Struct, frozen=True):
     role: Role
     key: str = ""
     """The command's idempotency key; the id of the bet that a PlaceBet makes."""
+    stream: str = ""
+    """Whose command is decided, by its whole name; `table` is empty where that is no table."""
     stakes: tuple[Bet, ...] = ()
     """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
     read_totals: Callable[[], RoundTotals] = _no_totals
@@ -120,11 +122,23 @@ class Context(Struct, frozen=True):
         return self.read_totals()
 
 
+class Ask(Struct, frozen=True):
+    """What one stream asks of another, by whoever sent the command that it decides."""
+
+    stream: str
+    command: Any
+
+
 class Decision(Struct, frozen=True):
-    """What a command did: events of the table, and money it asks of wallets; all of it happens or none."""
+    """What a command did: events of its stream, and what it asks of others; all of it happens or none."""
 
     events: tuple[Any, ...] = ()
     transfers: tuple[Transfer, ...] = ()
+    """Money that is asked of wallets."""
+    asks: tuple[Ask, ...] = ()
+    """What else is asked, each seeing what those before it did."""
+    tries: tuple[Ask, ...] = ()
+    """What must be possible now and is not done yet: decided like `asks`, and forgotten."""
     fences: tuple[str, ...] = ()
     """Keys of the caller's own commands that must never act any more. One that was decided already is refused as
     `AlreadyDecided`; one that was not becomes a fence, and the late command is refused."""
