@@ -2,6 +2,7 @@
 events made it, so where the log still stands where the last batch left it, so does the stream.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 
 from domain.decider import Stream
@@ -20,7 +21,7 @@ class Kept:
     def __init__(self, room: Callable[[], int]) -> None:
         """`room` says how many may be kept now."""
         self._room = room
-        self._streams: dict[str, Stream] = {}
+        self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._alone = False
 
     def among(self, names: Iterable[str]) -> dict[str, Stream]:
@@ -41,8 +42,9 @@ class Kept:
             self._streams.pop(name, None)
             if _is_small(stream):
                 self._streams[name] = stream
-        for name in list(self._streams)[: max(0, len(self._streams) - self._room())]:
-            del self._streams[name]
+        room = self._room()
+        while len(self._streams) > room:
+            self._streams.popitem(last=False)
 
 
 def _is_small(stream: Stream) -> bool:
