@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain import auditing, house, proposals, refused
+from domain import auditing, house, proposals, refused, watch
 from domain.game import Context, Decision, Game, Micros
 from domain.games import GAMES
 from domain.names import TABLE
@@ -82,10 +82,11 @@ _PROPOSAL = Kind(
     lambda state, _event: proposals.round_of(state),
     proposals.deadline,
 )
+_WATCH = Kind("watch", watch.Event, watch.Watched, watch.INITIAL, watch.evolve, watch.decide)
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
-    for kind in (_WALLET, _HOUSE, _REFUSED, _AUDIT, _PROPOSAL, *map(_of_game, GAMES.values()))
+    for kind in (_WALLET, _HOUSE, _REFUSED, _AUDIT, _PROPOSAL, _WATCH, *map(_of_game, GAMES.values()))
 }  # fmt: skip
 """By name, which `streams.decider` has of every stream."""
 
