@@ -1,7 +1,8 @@
 """What a table is now: its phases are types, so that each holds what it needs and nothing else.
 
 NotOpened -> Between -> Betting -> Dealing -> Confirming -> Settling -> Between ... -> Closed
-Betting, Dealing and Confirming can also go to Refunding (T28), every phase to Paused and back (T26, T27).
+Betting, Dealing and Confirming can also go to Refunding (T28), every phase to Paused and back (T26, T27); a live round
+that is scanned again goes from Paused to Dealing.
 """
 
 from msgspec import Struct
@@ -37,6 +38,8 @@ class Round(Struct, frozen=True):
     seed: SealedSeed | None
     root: str | None
     client_seeds: tuple[ClientSeed, ...]
+    rescanned: str = ""
+    """Why its cards were scanned again from the first, if they were."""
 
 
 class NotOpened(Struct, frozen=True, tag=True):
