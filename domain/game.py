@@ -92,6 +92,10 @@ def no_open(round_id: str, _sealed: Sealed) -> bytes:
     raise LookupError(f"this process may not open what was sealed for {round_id}")
 
 
+def _no_table(table: str) -> tuple["Game[Any, Any, Any]", Any]:
+    raise LookupError(f"the table {table} cannot be looked at here")
+
+
 class Context(Struct, frozen=True):
     """All that a decision may know besides state and command. It keeps the domain free of clock, dice and I/O."""
 
@@ -102,6 +106,8 @@ class Context(Struct, frozen=True):
     role: Role
     key: str = ""
     """The command's idempotency key; the id of the bet that a PlaceBet makes."""
+    stream: str = ""
+    """Whose command is decided, by its whole name; `table` is empty where that is no table."""
     stakes: tuple[Bet, ...] = ()
     """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
     read_totals: Callable[[], RoundTotals] = _no_totals
@@ -114,17 +120,31 @@ class Context(Struct, frozen=True):
     """Seal, for this round id, words that the log must not show."""
     open: Open = no_open
     """What was sealed for a round, for a process that holds its key; called only when a card or text is needed."""
+    at_table: Callable[[str], tuple["Game[Any, Any, Any]", Any]] = _no_table
+    """The game of a table, and the table as it is; for what is decided beside it. Refused where there is none."""
 
     @property
     def totals(self) -> RoundTotals:
         return self.read_totals()
 
 
+class Ask(Struct, frozen=True):
+    """What one stream asks of another, by whoever sent the command that it decides."""
+
+    stream: str
+    command: Any
+
+
 class Decision(Struct, frozen=True):
-    """What a command did: events of the table, and money it asks of wallets; all of it happens or none."""
+    """What a command did: events of its stream, and what it asks of others; all of it happens or none."""
 
     events: tuple[Any, ...] = ()
     transfers: tuple[Transfer, ...] = ()
+    """Money that is asked of wallets."""
+    asks: tuple[Ask, ...] = ()
+    """What else is asked, each seeing what those before it did."""
+    tries: tuple[Ask, ...] = ()
+    """What must be possible now and is not done yet: decided like `asks`, and forgotten."""
     fences: tuple[str, ...] = ()
     """Keys of the caller's own commands that must never act any more. One that was decided already is refused as
     `AlreadyDecided`; one that was not becomes a fence, and the late command is refused."""
@@ -145,6 +165,28 @@ class Cancelled(Struct, frozen=True, tag=True):
 
 
 Outcome = Resulted | Cancelled
+
+
+class Stage(StrEnum):
+    """How far a table is with the round that is on."""
+
+    CLOSED = "closed"
+    """The table is not open."""
+    IDLE = "idle"
+    """No round is on."""
+    BETTING = "betting"
+    """Bets are taken on what cards will come."""
+    PLAYING = "playing"
+    FINAL = "final"
+    """The outcome is final, and its money is on its way."""
+
+
+class Standing(Struct, frozen=True):
+    """How a table stands, in words that every game has. `stage` is that from before a pause, while there is one."""
+
+    round: str | None
+    stage: Stage
+    paused: bool
 
 
 class Brought(Struct, frozen=True):
@@ -272,6 +314,8 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """When the clock has work at this table: the next `TimeOut`, or at once while a round waits to be concluded."""
     round: Callable[[S], str | None]
     """The id of the round that is on, if one is."""
+    standing: Callable[[S], Standing]
+    """How far the table is, for whoever decides beside it."""
     result: Callable[[S], Outcome | None]
     """The final outcome of a round whose bets are not all settled yet."""
     hidden_cards: bool
