@@ -92,7 +92,7 @@ def no_open(round_id: str, _sealed: Sealed) -> bytes:
     raise LookupError(f"this process may not open what was sealed for {round_id}")
 
 
-def _no_table(table: str) -> tuple["Game[Any, Any, Any]", Any]:
+def no_table(table: str) -> tuple["Game[Any, Any, Any]", Any]:
     raise LookupError(f"the table {table} cannot be looked at here")
 
 
@@ -120,7 +120,7 @@ class Context(Struct, frozen=True):
     """Seal, for this round id, words that the log must not show."""
     open: Open = no_open
     """What was sealed for a round, for a process that holds its key; called only when a card or text is needed."""
-    at_table: Callable[[str], tuple["Game[Any, Any, Any]", Any]] = _no_table
+    at_table: Callable[[str], tuple["Game[Any, Any, Any]", Any]] = no_table
     """The game of a table, and the table as it is; for what is decided beside it. Refused where there is none."""
 
     @property

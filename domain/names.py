@@ -1,7 +1,8 @@
 """What streams are called: a prefix that says of which kind they are, and whose. The house has a name of its own."""
 
 HOUSE = "house"
-TABLE, WALLET, REFUSED, AUDIT, PROPOSAL, INCIDENT = "table:", "wallet:", "refused:", "audit:", "proposal:", "incident:"
+TABLE, WALLET, REFUSED, AUDIT = "table:", "wallet:", "refused:", "audit:"
+PROPOSAL, INCIDENT = "proposal:", "incident:"
 
 
 def table_of(round_id: str) -> str:

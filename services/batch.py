@@ -7,10 +7,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import AUDIT, REFUSED, TABLE, WALLET, Decided, Decider, Recorded, Rule, Stream, Submission, table_of
+from domain.decider import Decided, Decider, Recorded, Rule, Stream, Submission, record_of
 from domain.errors import Fact, Rejected
 from domain.game import Micros, Role, RoundTotals
-from domain.games import GAMES
+from domain.names import INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET, table_of
+from domain.streams import KINDS, kind_of
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
 from infra.columns import nullable, numbers, texts
@@ -259,12 +260,15 @@ class Batch:
             self.earlier[actor, key] = Earlier(b"", StoredFence(), None, None, self.now)
 
     def _is_on_record(self, submission: Submission) -> bool:
-        """Refusals of what a player asks, and of money an operator moves, are kept; strangers leave no trace."""
-        if submission.stream.startswith(WALLET):
-            return self._decider.stream(submission.stream).version > 0
-        if submission.role is not Role.PLAYER or not submission.stream.startswith(TABLE):
-            return False
-        return self._decider.stream(WALLET + submission.actor).version > 0
+        """Refusals of what a player asks, of money an operator moves, and of what one person may not do alone, are
+        kept; strangers leave no trace."""
+        stream = submission.stream
+        if stream.startswith((PROPOSAL, INCIDENT)) and self._decider.stream(stream).version > 0:
+            return True
+        if stream.startswith((WALLET, PROPOSAL)) or (submission.role is Role.PLAYER and stream.startswith(TABLE)):
+            player = record_of(submission).removeprefix(REFUSED)
+            return self._decider.stream(WALLET + player).version > 0
+        return False
 
     def arguments(self) -> list[Any]:
         """The arguments of the `append` query, after the operator."""
@@ -341,10 +345,8 @@ def streams_named(submission: Submission) -> tuple[str, ...]:
 
 def fresh(stream: str) -> Stream:
     """A stream that is not there yet."""
-    for prefix, decider in ((WALLET, "wallet"), (REFUSED, "refused"), (AUDIT, "audit")):
-        if stream.startswith(prefix):
-            return Stream(decider, 0, codec.initial(decider))
-    return Stream("", 0, None) if stream.startswith(TABLE) else Stream("house", 0, codec.initial("house"))
+    kind = kind_of(stream)
+    return Stream(kind.name, 0, kind.initial) if kind else Stream("", 0, None)
 
 
 def _balance(state: Any) -> int:
@@ -352,5 +354,4 @@ def _balance(state: Any) -> int:
 
 
 def _due(stream: Stream) -> Micros | None:
-    game = GAMES.get(stream.decider)
-    return game.deadline(stream.state) if game else None
+    return KINDS[stream.decider].deadline(stream.state)

@@ -129,7 +129,8 @@ def _adjust(wallet: Wallet, command: commands.Adjust) -> Events:
     if not command.amount:
         return ()
     after = _fitting(wallet.cash + command.amount)
-    return (events.Adjusted(command.amount, command.reason, wallet.cash, after),)
+    why = (command.code, command.proposed_by, command.proposal)
+    return (events.Adjusted(command.amount, command.reason, wallet.cash, after, *why),)
 
 
 def _may_stake(wallet: Wallet, amount: Amount, currency: str) -> None:

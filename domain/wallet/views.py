@@ -60,3 +60,9 @@ def postings(event: events.Event) -> tuple[Posting, ...]:
             return ()
         case never:
             assert_never(never)
+
+
+def round_of(event: events.Event) -> str | None:
+    """The round whose money it is, if it is a round's."""
+    bet = getattr(event, "bet", None)
+    return getattr(event, "round", None) or getattr(bet, "round", None)

@@ -47,11 +47,11 @@ where operator = $1 and actor = $2 and key = $3
 select position, stream from events
 where operator = $1 and round = $2 and type = 'wallet.BetStaked' and position > $3 order by position limit $4
 
--- due: tables whose deadline has passed by the database's clock, the longest overdue first
+-- due: streams whose deadline has passed by the database's clock, the longest overdue first
 select stream, decider, state from streams
 where operator = $1 and due <= (select clock_timestamp()) order by due limit $2
 
--- next_due: microseconds until the next deadline of any operator's table, to sleep no longer than that
+-- next_due: microseconds until the next deadline of any operator, to sleep no longer than that
 select (extract(epoch from min(due) - clock_timestamp()) * 1000000)::bigint from streams where due is not null
 
 -- last_of_type: where a stream's last event of a type stands, to fold from there

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from domain.decider import WALLET
 from domain.game import Micros
 from domain.money import Amount
+from domain.names import WALLET
 from services.reports.report import Kind, Read
 
 

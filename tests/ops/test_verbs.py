@@ -147,8 +147,9 @@ async def test_without_settings_or_database_a_verb_says_what_is_missing(run):
 
 
 async def _open_player(dsn: str, player: str) -> None:
-    from domain.decider import WALLET, Submission
+    from domain.decider import Submission
     from domain.game import Role
+    from domain.names import WALLET
     from domain.wallet.commands import OpenWallet
     from infra.vault import Vault
     from services.executor import Executor

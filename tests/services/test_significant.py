@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from domain import selfcheck
-from domain.decider import HOUSE, MarkFaulted, Submission
+from domain.decider import MarkFaulted, Submission
 from domain.game import Role
+from domain.names import HOUSE
 from domain.selfcheck import Scope
 from infra import codec
 from ops.__main__ import croupier
@@ -89,7 +90,8 @@ async def test_what_a_supervisor_overrode_and_voided_is_told_with_round_and_reas
 async def test_an_adjustment_a_block_and_a_fault_are_told(casino: Casino):
     await casino.player("ann", 500)
     await casino.table("t1")
-    await casino.done("/v1/players/ann/adjustments", {"amount": -200, "currency": "EUR", "reason": "paid twice"})
+    body = {"amount": -200, "currency": "EUR", "code": "payment_error", "reason": "paid twice"}
+    await casino.by_two("/v1/players/ann/adjustments", body)
     await casino.done("/v1/players/ann/block", {"reason": "asked for it"})
     await casino.done("/v1/players/ann/unblock", {"reason": "again"})
     await casino.worker.submit(Submission("lotus", PLATFORM, Role.CLOCK, "table:t1", MarkFaulted("a bug")))
