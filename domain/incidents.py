@@ -22,6 +22,8 @@ NOTES_MAX = 50
 
 Words = Annotated[Text, Meta(min_length=1)]
 """For staff; players are told the kind alone."""
+Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
+RoundId = Annotated[str, Meta(max_length=81, pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}(?![\s\S])")]
 
 
 class Rule(StrEnum):
@@ -149,14 +151,14 @@ def allowed(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution, ...]:
 # --- Commands -----------------------------------------------------------------------------------------------------
 
 
-class Report(Struct, frozen=True, tag=True):
+class Report(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """`round`: which one it is about, if not what is on at the table. `video` says where it can be seen."""
 
-    table: str
+    table: Id
     kind: IncidentKind
-    words: str
-    round: str | None = None
-    video: str = ""
+    words: Words
+    round: RoundId | None = None
+    video: Text = ""
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -166,9 +168,9 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     video: Text = ""
 
 
-class Resolve(Struct, frozen=True, tag=True):
+class Resolve(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     resolution: Resolution
-    words: str
+    words: Words
 
 
 class ResolveBy(Struct, frozen=True, tag=True):
