@@ -29,6 +29,7 @@ RoundId = Annotated[str, Meta(max_length=81, pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[
 class Rule(StrEnum):
     UnknownIncident = "UnknownIncident"
     AnotherTable = "AnotherTable"
+    AnotherRound = "AnotherRound"
     IncidentResolved = "IncidentResolved"
     ResolutionNotAllowed = "ResolutionNotAllowed"
     SecondPersonNeeded = "SecondPersonNeeded"
@@ -298,7 +299,7 @@ def _resolve(incident: Incident, command: Resolve, context: Context) -> Decision
 def _resolve_by(incident: Incident, command: ResolveBy) -> Decision:
     """That the round is over and settled is seen to by what corrects it."""
     if command.round != incident.round:
-        raise Rejected(Rule.AnotherTable, table=incident.table)
+        raise Rejected(Rule.AnotherRound, round=incident.round or "")
     _check(incident, command.resolution, IncidentPhase.OVER)
     return Decision((Resolved(command.resolution, command.words, command.proposed_by, command.proposal),))
 
