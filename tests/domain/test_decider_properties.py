@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from domain import fairness, proposals
+from domain import fairness, incidents, proposals
 from domain.cards import DECK
 from domain.decider import MarkFaulted, SettleBettor, Submission
 from domain.fairness import ClientSeed
 from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer, no_open
 from domain.games import GAMES
-from domain.names import PROPOSAL, REFUSED, TABLE, WALLET
+from domain.names import INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from infra import codec
@@ -44,8 +44,9 @@ OF_TWO = ("Propose", "Propose", "Approve", "Approve", "Decline", "Retract")
 OF_PLAYERS = ("PlaceBet",) * 6 + ("CancelBet",) * 2 + ("GiveClientSeed",)
 OF_STUDIO = ("DealCard",) * 20 + ("ConfirmResult",) * 6 + ("AnyCard", "ReportFault")
 OF_BREAKS = ("Pause", "CancelRound", "DrainTable", "CloseTable", "ConfigureTable")
-OF_STAFF = ("Resume",) * 6 + ("ReopenTable",) * 3 + OF_BREAKS
+OF_STAFF = ("Resume",) * 6 + ("RescanCards",) * 6 + ("ReopenTable",) * 3 + OF_BREAKS
 OF_CLOCK = ("Settle",) * 6 + ("Conclude",) * 3 + ("TimeOut",) * 4
+OF_INCIDENTS = ("Report", "Note", "Resolve", "Resolve", "Resolve")
 OF_TROUBLE = ("ResumeLog", "MarkFaulted")
 OF_SENDERS = ("again", "again", "other body")
 
@@ -55,8 +56,8 @@ Asked = tuple[Any, ...]
 def some_command(dice: random.Random) -> Asked:
     """Anything that anybody might ask, sensible more often than not."""
     table, player, number = dice.choice(tuple(CONFIGS)), dice.choice(PLAYERS), dice.randrange(1_000)
-    groups = (OF_WALLETS, OF_TWO, OF_PLAYERS, OF_STUDIO, OF_STAFF, OF_TROUBLE, OF_CLOCK, OF_SENDERS)
-    whose = dice.choices(groups, (17, 6, 80, 60, 10, 1, 60, 20))[0]
+    groups = (OF_WALLETS, OF_TWO, OF_PLAYERS, OF_STUDIO, OF_STAFF, OF_INCIDENTS, OF_TROUBLE, OF_CLOCK, OF_SENDERS)
+    whose = dice.choices(groups, (17, 6, 80, 60, 10, 7, 1, 60, 20))[0]
     kind = dice.choice(whose)
     if whose is OF_SENDERS:
         return kind, number
@@ -71,7 +72,7 @@ def some_command(dice: random.Random) -> Asked:
         return kind, table, player, number
     if kind in ("GiveClientSeed", "Settle"):
         return kind, table, player
-    return kind, table, number
+    return kind, "live" if kind == "RescanCards" else table, number
 
 
 def story(dice: random.Random) -> Iterator[tuple[str, list[Asked]]]:
@@ -166,6 +167,7 @@ class Telling:
         self.decks: dict[str, tuple[str, list[str]]] = {}
         self.epoch = self.asked_so_far = 0
         self.proposal = PROPOSAL + 16 * "0"
+        self.incident = INCIDENT + 16 * "0"
         for name in PLAYERS:
             self.tell([self.entry(WALLET + name, "ops", Role.OPERATOR, wallet.OpenWallet("EUR"))])
             self.tell([self.entry(WALLET + name, "ops", Role.OPERATOR, wallet.Deposit(50_000, "EUR"))])
@@ -204,6 +206,8 @@ class Telling:
                 return self.entry(self.proposal, who, Role.SUPERVISOR, DECISIONS[kind])
             case "Block" | "Unblock", name, *_:
                 return self.entry(WALLET + name, "ops", Role.OPERATOR, getattr(wallet, kind)("so"))
+            case "Report" | "Note" | "Resolve", table, number:
+                return self.of_incident(kind, table, number)
             case _:
                 return self.asked_of_table(kind, *about)
 
@@ -224,7 +228,7 @@ class Telling:
                 return self.of_studio(table, kind, number)
             case "ReportFault", *_:
                 return self.at_table(table, Role.STUDIO, "studio", kind, reason="a fault")
-            case "Pause" | "CancelRound", *_:
+            case "Pause" | "CancelRound" | "RescanCards", *_:
                 return self.at_table(table, Role.SUPERVISOR, "sue", kind, reason="a fault")
             case "Resume" | "DrainTable", *_:
                 return self.at_table(table, Role.SUPERVISOR, "sue", kind)
@@ -236,6 +240,23 @@ class Telling:
                 return self.clocked(WALLET + name, SettleBettor(on))
             case _:
                 return self.clocked(TABLE + table, self.of_clock(kind, on))
+
+    def of_incident(self, kind: str, table: str, number: int) -> Entry:
+        """About what is on, or now and then about a round that was; resolved by anybody in any way."""
+        who, role = [("studio", Role.STUDIO), ("sue", Role.SUPERVISOR), ("sid", Role.SUPERVISOR)][number % 3]
+        if kind == "Report":
+            self.incident = INCIDENT + incidents.id_of(who, key := f"i{self.asked_so_far}")
+            rounds = [row.round for row in self.house.rows if row.type == "teen_patti_2020.RoundOpened"]
+            about = next((each for each in rounds if number % 5 == 0 and each.startswith(f"{table}.")), None)
+            what = list(incidents.IncidentKind)[number % 12]
+            return self.entry(self.incident, who, role, incidents.Report(table, what, "so", about), key)
+        found, resolutions = self.house.state(self.incident), tuple(incidents.Resolution)
+        if found is not None and number % 4:
+            standing = GAME.standing(self.house.state(TABLE + found.table))
+            resolutions = incidents.allowed(found.kind, incidents.phase_of(found, standing))
+        resolution = resolutions[number % len(resolutions)]
+        command = incidents.Note("so") if kind == "Note" else incidents.Resolve(resolution, "so")
+        return self.entry(self.incident, who, role, command)
 
     def of_studio(self, table: str, kind: str, number: int) -> Entry:
         """Mostly what a right studio would send next."""

@@ -1,4 +1,4 @@
-"""Incidents: what the rules allow of each kind, as a table; who may resolve what; and what is done to the table then."""
+"""Incidents: what the rules allow of each kind, as a table; who may resolve what; and what the table does then."""
 
 from typing import Any
 
@@ -92,11 +92,11 @@ class Pit:
         if phase == "over":
             self.send("platform", WALLET + "ann", SettleBettor("t.1"))
             self.send("platform", TABLE + "t", ConcludeRound("t.1"))
-        assert phase == "over" or self.stage == phase
+        assert phase in ("over", self.stage)
         return self
 
     def scan(self, cards: str, at: int = 0) -> None:
-        for slot, card in zip("A1 B1 A2 B2 A3 B3".split()[at:], parse(cards), strict=False):
+        for slot, card in zip(["A1", "B1", "A2", "B2", "A3", "B3"][at:], parse(cards), strict=False):
             assert isinstance(self.does("dan", "DealCard", slot=slot, card=str(card)), Accepted)
 
     @property
