@@ -29,7 +29,7 @@ RoundId = Annotated[str, Meta(max_length=81, pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[
 class Rule(StrEnum):
     UnknownIncident = "UnknownIncident"
     AnotherTable = "AnotherTable"
-    AnotherRound = "AnotherRound"
+    IncidentOfAnotherRound = "IncidentOfAnotherRound"
     IncidentResolved = "IncidentResolved"
     ResolutionNotAllowed = "ResolutionNotAllowed"
     SecondPersonNeeded = "SecondPersonNeeded"
@@ -152,7 +152,7 @@ def allowed(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution, ...]:
 # --- Commands -----------------------------------------------------------------------------------------------------
 
 
-class Report(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class ReportIncident(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """`round`: which one it is about, if not what is on at the table. `video` says where it can be seen."""
 
     table: Id
@@ -162,19 +162,19 @@ class Report(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     video: Text = ""
 
 
-class Note(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class AddNote(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """What else is known of it."""
 
     words: Words
     video: Text = ""
 
 
-class Resolve(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class ResolveIncident(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     resolution: Resolution
     words: Words
 
 
-class ResolveBy(Struct, frozen=True, tag=True):
+class ResolveByProposal(Struct, frozen=True, tag=True):
     """What a proposal that was approved asks: it does the same breath what the resolution says."""
 
     resolution: Resolution
@@ -184,7 +184,7 @@ class ResolveBy(Struct, frozen=True, tag=True):
     proposal: str
 
 
-Command = Report | Note | Resolve | ResolveBy
+Command = ReportIncident | AddNote | ResolveIncident | ResolveByProposal
 
 
 # --- Events -------------------------------------------------------------------------------------------------------
@@ -251,27 +251,27 @@ def id_of(actor: str, key: str) -> str:
 
 def decide(state: State, command: Command, context: Context) -> Decision:
     match state, command:
-        case Absent(), Report():
+        case Absent(), ReportIncident():
             return _report(command, context)
         case Absent(), _:
             raise Rejected(Rule.UnknownIncident)
-        case Incident(), Report():
+        case Incident(), ReportIncident():
             return Decision()
-        case Incident(), Note():
+        case Incident(), AddNote():
             if state.notes >= NOTES_MAX:
                 raise Rejected(Rule.TooManyNotes, limit=NOTES_MAX)
             return Decision((Noted(command.words, command.video, context.actor),))
         case Incident(resolution=Resolution() as resolution), _:
             raise Rejected(Rule.IncidentResolved, resolution=resolution)
-        case Incident(), Resolve():
+        case Incident(), ResolveIncident():
             return _resolve(state, command, context)
-        case Incident(), ResolveBy():
+        case Incident(), ResolveByProposal():
             return _resolve_by(state, command)
         case never:
             assert_never(never)
 
 
-def _report(command: Report, context: Context) -> Decision:
+def _report(command: ReportIncident, context: Context) -> Decision:
     game, standing = _table(command.table, context)
     about = command.round or standing.round
     if about is not None and table_of(about) != command.table:
@@ -284,7 +284,7 @@ def _report(command: Report, context: Context) -> Decision:
     return Decision((reported,), asks=(Ask(TABLE + command.table, pause),))
 
 
-def _resolve(incident: Incident, command: Resolve, context: Context) -> Decision:
+def _resolve(incident: Incident, command: ResolveIncident, context: Context) -> Decision:
     game, standing = _table(incident.table, context)
     phase = phase_of(incident, standing)
     _check(incident, command.resolution, phase)
@@ -296,10 +296,10 @@ def _resolve(incident: Incident, command: Resolve, context: Context) -> Decision
     return Decision((Resolved(command.resolution, command.words, context.actor),), asks=asks)
 
 
-def _resolve_by(incident: Incident, command: ResolveBy) -> Decision:
+def _resolve_by(incident: Incident, command: ResolveByProposal) -> Decision:
     """That the round is over and settled is seen to by what corrects it."""
     if command.round != incident.round:
-        raise Rejected(Rule.AnotherRound, round=incident.round or "")
+        raise Rejected(Rule.IncidentOfAnotherRound, round=incident.round or "")
     _check(incident, command.resolution, IncidentPhase.OVER)
     return Decision((Resolved(command.resolution, command.words, command.proposed_by, command.proposal),))
 

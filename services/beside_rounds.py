@@ -12,9 +12,9 @@ from domain.streams import KINDS
 from infra.eventlog import EventRow
 
 _COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
-    incidents.Reported: msgspec.json.Decoder(incidents.Report),
-    incidents.Noted: msgspec.json.Decoder(incidents.Note),
-    incidents.Resolved: msgspec.json.Decoder(incidents.Resolve),
+    incidents.Reported: msgspec.json.Decoder(incidents.ReportIncident),
+    incidents.Noted: msgspec.json.Decoder(incidents.AddNote),
+    incidents.Resolved: msgspec.json.Decoder(incidents.ResolveIncident),
 }
 """By the first event that a command gave."""
 

@@ -13,6 +13,7 @@ from services.api import (
     docs,
     dossiers,
     health,
+    incidents,
     keys,
     pages,
     players,
@@ -77,6 +78,7 @@ _V1 = (
     *selfchecks.HANDLERS,
     *significant.HANDLERS,
     *proposals.HANDLERS,
+    *incidents.HANDLERS,
     *keys.HANDLERS,
 )
 

@@ -4,7 +4,6 @@ the live state, a refusal leaves no trace but its record, and nothing shows a se
 The books beside the house are plain numbers, kept from the JSON of the events alone.
 """
 
-import base64
 import json
 import random
 from collections.abc import Iterator
@@ -13,10 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from domain import fairness, incidents, proposals
+from domain import incidents, proposals
 from domain.cards import DECK
 from domain.decider import MarkFaulted, SettleBettor, Submission
-from domain.fairness import ClientSeed
 from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer, no_open
 from domain.games import GAMES
 from domain.names import INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET
@@ -26,6 +24,7 @@ from infra import codec
 from services.batch import Accepted, Entry, KeyReused, Refused
 from tests.domain.decided_again import check_decided_again
 from tests.domain.pocket_house import OPERATOR, PocketHouse
+from tests.domain.secrets_kept import Secrets
 
 GAME = GAMES["teen_patti_2020"]
 PLAYERS = ("ann", "bob", "cho")
@@ -162,9 +161,7 @@ class Telling:
         self.sent: list[tuple[Entry, Any]] = []
         self.replayed: dict[str, Any] = {}
         self.read = 0
-        self.secrets: dict[str, set[str]] = {}
-        """Of every round whose seed nobody may know yet: its seed and the salts of cards not dealt, as text."""
-        self.decks: dict[str, tuple[str, list[str]]] = {}
+        self.secrets = Secrets(self.house.vault)
         self.epoch = self.asked_so_far = 0
         self.proposal = PROPOSAL + 16 * "0"
         self.incident = INCIDENT + 16 * "0"
@@ -249,13 +246,13 @@ class Telling:
             rounds = [row.round for row in self.house.rows if row.type == "teen_patti_2020.RoundOpened"]
             about = next((each for each in rounds if number % 5 == 0 and each.startswith(f"{table}.")), None)
             what = list(incidents.IncidentKind)[number % 12]
-            return self.entry(self.incident, who, role, incidents.Report(table, what, "so", about), key)
+            return self.entry(self.incident, who, role, incidents.ReportIncident(table, what, "so", about), key)
         found, resolutions = self.house.state(self.incident), tuple(incidents.Resolution)
         if found is not None and number % 4:
             standing = GAME.standing(self.house.state(TABLE + found.table))
             resolutions = incidents.allowed(found.kind, incidents.phase_of(found, standing))
         resolution = resolutions[number % len(resolutions)]
-        command = incidents.Note("so") if kind == "Note" else incidents.Resolve(resolution, "so")
+        command = incidents.AddNote("so") if kind == "Note" else incidents.ResolveIncident(resolution, "so")
         return self.entry(self.incident, who, role, command)
 
     def of_studio(self, table: str, kind: str, number: int) -> Entry:
@@ -304,8 +301,8 @@ class Telling:
         self.books.check(self.house)
         self.check_answers(entries, answers)
         self.check_replay(fresh)
-        self.learn_secrets(fresh)
-        check_nothing_leaks(self.secrets, self.shown(fresh, answers))
+        self.secrets.learn(fresh)
+        self.secrets.check(self.shown(fresh, answers))
 
     def check_answers(self, entries: list[Entry], answers: list[Any]) -> None:
         for entry, answer in zip(entries, answers, strict=True):
@@ -338,25 +335,6 @@ class Telling:
             versions = [row.version for row in self.house.rows if row.stream == name]
             assert versions == list(range(1, live.version + 1))
 
-    def learn_secrets(self, fresh: list[Any]) -> None:
-        for _, seed in self.house.vault.seeds.values():
-            self.secrets.setdefault(seed.hex(), {seed.hex(), base64.b64encode(seed).decode()})
-        for row in fresh:
-            told, kind = json.loads(row.data), row.type.partition(".")[2]
-            if kind == "RoundOpened" and told["seed"]:
-                _, seed = self.house.vault.seeds[told["seed"]["sealed"]]
-                given = tuple(ClientSeed(each["player"], each["seed"]) for each in told["client_seeds"])
-                where = {"operator": OPERATOR, "table": row.stream.removeprefix(TABLE), "round": told["round"]}
-                deck = fairness.shuffle(seed, **where, client_seeds=given)
-                assert deck.root == told["root"]
-                self.decks[told["round"]] = (seed.hex(), [salt.hex() for salt in deck.salts])
-                self.secrets[seed.hex()] |= {salt.hex() for salt in deck.salts}
-            elif kind == "CardDealt" and told["opening"]:
-                seed, salts = self.decks[told["round"]]
-                self.secrets[seed].remove(salts[SLOTS.index(told["slot"])])
-            elif kind in ("RoundSettled", "RoundRefunded", "RoundSkipped", "SeedDisclosed") and told["seed"]:
-                self.secrets[told["seed"]] = set()
-
     def shown(self, fresh: list[Any], answers: list[Any]) -> Iterator[str]:
         """All that is stored or told since the last time."""
         for row in fresh:
@@ -384,12 +362,6 @@ def _told(answer: Any) -> tuple[Any, ...]:
     return answer.first, answer.last, answer.events, answer.fenced
 
 
-def check_nothing_leaks(secrets: dict[str, set[str]], shown: Iterator[str]) -> None:
-    hidden = [secret for of_round in secrets.values() for secret in of_round]
-    for text in shown:
-        assert not any(secret in text for secret in hidden), text
-
-
 def test_whatever_is_asked_money_is_conserved_replay_is_exact_all_is_decided_again_and_nothing_leaks() -> None:
     """What that is worth depends on where the stories get to: together they come to every kind of event."""
     kinds, again = set[str](), 0
@@ -415,7 +387,7 @@ def test_a_planted_leak_is_found(what: str) -> None:
     telling = Telling()
     for _ in range(2):
         telling.turn("due rng", [("TimeOut", "rng", 0)])
-    [(seed, hidden)] = telling.secrets.items()
+    [(seed, hidden)] = telling.secrets.hidden.items()
     planted = seed if what == "seed" else min(hidden - {seed})
     with pytest.raises(AssertionError):
-        check_nothing_leaks(telling.secrets, iter([f'{{"said":"{planted}"}}']))
+        telling.secrets.check(iter([f'{{"said":"{planted}"}}']))

@@ -10,7 +10,16 @@ from domain.cards import parse
 from domain.decider import SettleBettor, Submission
 from domain.game import SECOND, ConcludeRound, Role, TimeOut
 from domain.games import GAMES
-from domain.incidents import Incident, IncidentKind, IncidentPhase, Note, Report, Resolution, Resolve, ResolveBy
+from domain.incidents import (
+    AddNote,
+    Incident,
+    IncidentKind,
+    IncidentPhase,
+    ReportIncident,
+    Resolution,
+    ResolveByProposal,
+    ResolveIncident,
+)
 from domain.names import INCIDENT, TABLE, WALLET
 from domain.wallet import commands as wallet
 from services.batch import Accepted, Entry, Refused
@@ -112,10 +121,12 @@ class Pit:
         return GAMES["teen_patti_2020"].standing(self.table).paused
 
     def report(self, actor: str = "dan", kind: str = "wrong_card", *, table: str = "t", **more: Any) -> Any:
-        return self.send(actor, INCIDENT + "i", Report(table, IncidentKind(kind), "what the camera shows", **more))
+        return self.send(
+            actor, INCIDENT + "i", ReportIncident(table, IncidentKind(kind), "what the camera shows", **more)
+        )
 
     def resolve(self, actor: str, resolution: str) -> Any:
-        return self.send(actor, INCIDENT + "i", Resolve(Resolution(resolution), "as we agreed"))
+        return self.send(actor, INCIDENT + "i", ResolveIncident(Resolution(resolution), "as we agreed"))
 
     @property
     def incident(self) -> Incident:
@@ -227,8 +238,8 @@ def test_notes_are_added_also_later_and_not_without_end() -> None:
     pit.report()
     pit.resolve("sue", "rescan")
     for number in range(incidents.NOTES_MAX):
-        assert names(pit.send("dan", INCIDENT + "i", Note(f"look {number}"))) == ["Noted"]
-    assert pit.send("dan", INCIDENT + "i", Note("one more")).rule == "TooManyNotes"
+        assert names(pit.send("dan", INCIDENT + "i", AddNote(f"look {number}"))) == ["Noted"]
+    assert pit.send("dan", INCIDENT + "i", AddNote("one more")).rule == "TooManyNotes"
 
 
 # --- Resolving ----------------------------------------------------------------------------------------------------
@@ -291,7 +302,7 @@ def test_a_round_that_is_over_is_corrected_by_two_persons_only() -> None:
     pit.report(round="t.1")
     for resolution in ("correct", "void"):
         assert pit.resolve("sue", resolution) == Refused("ProposalNeeded", {"round": "t.1"})
-    by_two = ResolveBy(Resolution.VOID, "t.1", "as we agreed", "sue", "0123456789abcdef")
+    by_two = ResolveByProposal(Resolution.VOID, "t.1", "as we agreed", "sue", "0123456789abcdef")
     assert names(pit.send("sid", INCIDENT + "i", by_two)) == ["Resolved"]
     assert (pit.incident.resolved_by, pit.incident.proposal) == ("sue", "0123456789abcdef")
 
@@ -299,8 +310,8 @@ def test_a_round_that_is_over_is_corrected_by_two_persons_only() -> None:
 def test_a_proposal_about_another_round_resolves_nothing() -> None:
     pit = Pit().to("over")
     pit.report(round="t.1", kind="late_bet")
-    other = ResolveBy(Resolution.VOID, "t.2", "so", "sue", "0123456789abcdef")
-    assert pit.send("sid", INCIDENT + "i", other).rule == "AnotherRound"
+    other = ResolveByProposal(Resolution.VOID, "t.2", "so", "sue", "0123456789abcdef")
+    assert pit.send("sid", INCIDENT + "i", other).rule == "IncidentOfAnotherRound"
     same = msgspec.structs.replace(other, round="t.1")
     assert pit.send("sid", INCIDENT + "i", same).rule == "ResolutionNotAllowed"  # a late bet voids no round
 
