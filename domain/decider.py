@@ -296,15 +296,17 @@ class _Trial:
 
     def assert_conserved(self) -> None:
         """Money only moves: what wallets and table gained is what the events' double entry says, and sums to zero."""
-        cash = stakes = tables = 0
+        cash = stakes = tables = owed = 0
         for name, stream in self.after.items():
             if stream.decider == "wallet":
                 before = self.decider.stream(name).state
                 cash += stream.state.cash
                 stakes += stream.state.open_stakes
+                owed -= stream.state.owed
                 if isinstance(before, Wallet):
                     cash -= before.cash
                     stakes -= before.open_stakes
+                    owed += before.owed
         total = 0
         for recorded in self.recorded:
             if recorded.stream.startswith(WALLET):
@@ -316,9 +318,11 @@ class _Trial:
                         stakes -= gain
                     elif account is Account.TABLES:
                         tables += gain
-        conserved = cash == stakes == total == tables + self._held == 0
-        if not conserved:
-            raise AssertionError(f"money made or lost: cash {cash}, stakes {stakes}, sum {total}, tables {tables}")
+                    elif account is Account.OWED:
+                        owed -= gain
+        if not cash == stakes == owed == total == tables + self._held == 0:
+            found = f"cash {cash}, stakes {stakes}, owed {owed}, sum {total}, tables {tables}"
+            raise AssertionError(f"money made or lost: {found}")
 
 
 def record_of(submission: Submission) -> str:

@@ -13,3 +13,4 @@ class Rule(StrEnum):
     PlayerBlocked = "PlayerBlocked"
     BalanceTooLarge = "BalanceTooLarge"
     TooManyOpenBets = "TooManyOpenBets"
+    MoreThanOwed = "MoreThanOwed"
