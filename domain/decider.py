@@ -7,15 +7,18 @@ that begin empty. A game never sees a wallet: its transfers become wallet events
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from domain import auditing, house, refused
+from domain import refused
 from domain.errors import Rejected
 from domain.game import (
     Cancelled,
     Context,
+    Decision,
+    Ended,
     Game,
     Micros,
     Open,
@@ -27,15 +30,12 @@ from domain.game import (
     TableFaulted,
 )
 from domain.games import GAMES
-from domain.money import Refund, Settle, Transfer
+from domain.money import Bet, Refund, Settle, Transfer
+from domain.names import REFUSED, TABLE, WALLET, table_of
+from domain.streams import KINDS, Kind, kind_of
 from domain.wallet import decide as wallet_decide
-from domain.wallet import evolve as wallet_evolve
-from domain.wallet.events import Event as WalletEvent
 from domain.wallet.state import Wallet
 from domain.wallet.views import Account, postings
-
-HOUSE = "house"
-TABLE, WALLET, REFUSED, AUDIT = "table:", "wallet:", "refused:", "audit:"
 
 
 class Rule(StrEnum):
@@ -46,7 +46,7 @@ class Rule(StrEnum):
 
 
 class Stream(Struct, frozen=True):
-    """What a stream is now. `decider` names who folds it: a game, "wallet", "house", "refused", "audit"; "" if new."""
+    """What a stream is now. `decider` names its kind (see `domain.streams`), "" that of a table that is not there."""
 
     decider: str
     version: int
@@ -114,6 +114,14 @@ def no_totals(round_id: str) -> RoundTotals:
     raise LookupError(f"the sums of {round_id} cannot be read here")
 
 
+def none_ended(round_id: str) -> Ended | None:
+    raise LookupError(f"whether {round_id} is over cannot be read here")
+
+
+def none_blocked(_player: str) -> bool:
+    return False
+
+
 def none_decided(_actor: str, _key: str) -> bool:
     return False
 
@@ -136,6 +144,7 @@ class Decider:
         open_sealed: Open,
         totals: Callable[[str], RoundTotals] = no_totals,
         decided: Callable[[str, str], bool] = none_decided,
+        ended: Callable[[str], Ended | None] = none_ended,
     ) -> None:
         self.streams = streams
         self.now = now
@@ -144,30 +153,25 @@ class Decider:
         self._open = open_sealed
         self._totals = totals
         self._decided = decided
+        self._ended = ended
 
     def decide(self, submission: Submission) -> Decided:
         """What the command gives. Raises Rejected, or Missing when a stream has to be loaded first."""
-        stream = submission.stream
         if isinstance(submission.command, Fence):
-            return Decided((), self._fenced(submission.actor, (submission.command.key,)))
-        if stream.startswith(TABLE):
-            return self._at_table(submission)
-        if stream.startswith(WALLET):
-            if isinstance(submission.command, SettleBettor):
-                return self._settle(stream, submission.command.round)
-            return self._commit(_Trial(self).wallet(stream, submission.command))
-        if stream.startswith(AUDIT):
-            event = auditing.decide(submission.command)
-            return self._commit(_Trial(self).record(stream, "audit", auditing.INITIAL, event, None))
-        assert stream == HOUSE, stream
-        return self._commit(_Trial(self).house(submission.command))
+            return Decided((), self.fenced(submission.actor, (submission.command.key,)))
+        if isinstance(submission.command, SettleBettor):
+            return self._settle(submission.stream, submission.command.round)
+        trial = _Trial(self)
+        return self._commit(trial, trial.take(submission))
 
     def refuse(self, submission: Submission, rejected: Rejected, received: Micros) -> Decided:
         """Put a refused money command on record: what was asked and when, the rule, the facts."""
         event = refused.CommandRefused(
             submission.stream, submission.text, str(rejected.rule), dict(rejected.facts), received
         )
-        return self._commit(_Trial(self).record(record_of(submission), "refused", refused.INITIAL, event, None))
+        trial = _Trial(self)
+        trial.record(record_of(submission), "refused", refused.INITIAL, event, None)
+        return self._commit(trial)
 
     def stream(self, name: str) -> Stream:
         try:
@@ -175,52 +179,36 @@ class Decider:
         except KeyError:
             raise Missing(name) from None
 
-    def _at_table(self, submission: Submission) -> Decided:
-        table = self.stream(submission.stream)
-        if submission.game and table.decider:
-            raise Rejected(Rule.TableExists, table=submission.stream.removeprefix(TABLE))
-        game = GAMES[submission.game] if submission.game else _game_of(submission.stream, table)
-        state = table.state if table.decider else game.initial
-        if isinstance(submission.command, MarkFaulted):
-            fault = TableFaulted(submission.command.reason)
-            return self._commit(_Trial(self).table(submission.stream, game, state, (fault,)))
-        decision = game.decide(state, submission.command, self._context(submission, game, state))
-        fences = self._fenced(submission.actor, decision.fences)
-        trial = _Trial(self).table(submission.stream, game, state, decision.events)
-        for transfer in decision.transfers:
-            trial.wallet(WALLET + transfer.player, transfer)
-        return self._commit(trial, fences)
-
-    def _fenced(self, actor: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+    def fenced(self, actor: str, keys: tuple[str, ...]) -> tuple[str, ...]:
         for key in keys:
             if self._decided(actor, key):
                 raise Rejected(Rule.AlreadyDecided, key=key)
         return keys
 
-    def _context(self, submission: Submission, game: Game[Any, Any, Any], state: Any) -> Context:
-        round_id = game.round(state)
-        stakes = ()
-        if submission.role is Role.PLAYER and round_id is not None:
-            player = self.stream(WALLET + submission.actor).state
-            stakes = player.open_in(round_id) if isinstance(player, Wallet) else ()
+    def context(
+        self,
+        submission: Submission,
+        game: str = "",
+        round_id: str | None = None,
+        stakes: tuple[Bet, ...] = (),
+        blocked: Callable[[str], bool] = none_blocked,
+    ) -> Context:
         return Context(
             operator=submission.operator,
-            table=submission.stream.removeprefix(TABLE),
+            table=submission.stream.removeprefix(TABLE) if game else "",
             now=self.now,
             actor=submission.actor,
             role=submission.role,
             key=submission.key,
+            stream=submission.stream,
             stakes=stakes,
             read_totals=lambda: self._totals(round_id or ""),
-            blocked=self._is_blocked,
-            seal=partial(self._seal, game.name),
-            seal_text=partial(self._seal_text, game.name),
+            blocked=blocked,
+            ended=self._ended,
+            seal=partial(self._seal, game),
+            seal_text=partial(self._seal_text, game),
             open=self._open,
         )
-
-    def _is_blocked(self, player: str) -> bool:
-        state = self.stream(WALLET + player).state
-        return isinstance(state, Wallet) and state.blocked
 
     def _settle(self, stream: str, round_id: str) -> Decided:
         name = TABLE + table_of(round_id)
@@ -236,7 +224,9 @@ class Decider:
                 transfer: Transfer = Settle(bettor, round_id, game.returns(outcome, bets))
             case Cancelled():
                 transfer = Refund(bettor, round_id, outcome.reason)
-        return self._commit(_Trial(self).wallet(stream, transfer))
+        trial = _Trial(self)
+        trial.transfer(transfer)
+        return self._commit(trial)
 
     def _commit(self, trial: "_Trial", fences: tuple[str, ...] = ()) -> Decided:
         trial.assert_conserved()
@@ -262,34 +252,74 @@ class _Trial:
         self.recorded: list[Recorded] = []
         self._held = 0
 
-    def table(self, stream: str, game: Game[Any, Any, Any], state: Any, events: Iterable[Any]) -> "_Trial":
+    def take(self, submission: Submission) -> tuple[str, ...]:
+        """Decide a command and all that it asks of other streams. Returns the keys that it fences."""
+        at_table = submission.stream.startswith(TABLE)
+        decision = self._at_table(submission) if at_table else self._elsewhere(submission)
+        for transfer in decision.transfers:
+            self.transfer(transfer)
+        for ask in decision.asks:
+            self.take(replace(submission, stream=ask.stream, command=ask.command))
+        if decision.tries:
+            aside = _Trial(self.decider)
+            aside.after |= self.after
+            for ask in decision.tries:
+                aside.take(replace(submission, stream=ask.stream, command=ask.command))
+        return self.decider.fenced(submission.actor, decision.fences)
+
+    def _at_table(self, submission: Submission) -> Decision:
+        table = self._now(submission.stream)
+        if submission.game and table.decider:
+            raise Rejected(Rule.TableExists, table=submission.stream.removeprefix(TABLE))
+        game = GAMES[submission.game] if submission.game else _game_of(submission.stream, table)
+        state = table.state if table.decider else game.initial
+        if isinstance(submission.command, MarkFaulted):
+            decision = Decision((TableFaulted(submission.command.reason),))
+        else:
+            decision = game.decide(state, submission.command, self._context_of(submission, game, state))
         before = state
-        for event in events:
+        for event in decision.events:
             last, state = game.round(state), game.evolve(state, event)
-            self.record(stream, game.name, state, event, game.round(state) or last)
+            self.record(submission.stream, game.name, state, event, game.round(state) or last)
             self._held -= game.rake(event)
         self._held += game.holdings(before) - game.holdings(state)
-        return self
+        return decision
 
-    def wallet(self, stream: str, asked: Any) -> "_Trial":
+    def _context_of(self, submission: Submission, game: Game[Any, Any, Any], state: Any) -> Context:
+        round_id = game.round(state)
+        stakes = ()
+        if submission.role is Role.PLAYER and round_id is not None:
+            player = self._now(WALLET + submission.actor).state
+            stakes = player.open_in(round_id) if isinstance(player, Wallet) else ()
+        return self.decider.context(submission, game.name, round_id, stakes, self._is_blocked)
+
+    def _is_blocked(self, player: str) -> bool:
+        state = self._now(WALLET + player).state
+        return isinstance(state, Wallet) and state.blocked
+
+    def _elsewhere(self, submission: Submission) -> Decision:
+        kind = kind_of(submission.stream)
+        assert kind, submission.stream
+        assert kind.decide, submission.stream
+        state = self._now(submission.stream).state
+        decision = kind.decide(state, submission.command, self.decider.context(submission))
+        self._append(submission.stream, kind, state, decision.events)
+        return decision
+
+    def transfer(self, transfer: Transfer) -> None:
+        stream = WALLET + transfer.player
         state = self._now(stream).state
-        for event in wallet_decide.decide(state, asked):
-            state = wallet_evolve.evolve(state, event)
-            self.record(stream, "wallet", state, event, _round_of(event))
-        return self
+        self._append(stream, KINDS["wallet"], state, wallet_decide.decide(state, transfer))
 
-    def house(self, command: house.Command) -> "_Trial":
-        state = cast(house.House, self._now(HOUSE).state)
-        for event in house.decide(state, command, self.decider.now):
-            state = house.evolve(state, event)
-            self.record(HOUSE, "house", state, event, None)
-        return self
+    def _append(self, stream: str, kind: Kind, state: Any, events: Iterable[Any]) -> None:
+        for event in events:
+            state = kind.evolve(state, event)
+            self.record(stream, kind.name, state, event, kind.round(state, event))
 
-    def record(self, stream: str, decider: str, state: Any, event: Any, round_id: str | None) -> "_Trial":
+    def record(self, stream: str, decider: str, state: Any, event: Any, round_id: str | None) -> None:
         version = self._now(stream).version + 1
         self.after[stream] = Stream(decider, version, state)
         self.recorded.append(Recorded(stream, version, round_id, event))
-        return self
 
     def _now(self, stream: str) -> Stream:
         return self.after.get(stream) or self.decider.stream(stream)
@@ -326,16 +356,10 @@ class _Trial:
 
 
 def record_of(submission: Submission) -> str:
-    """The stream that keeps the refusals of this player: whose wallet it is, else who sent it."""
+    """The stream that keeps the refusals of this player: whose wallet it is, or whom a proposal is about; else of
+    whoever sent it."""
     stream = submission.stream
-    return REFUSED + (stream.removeprefix(WALLET) if stream.startswith(WALLET) else submission.actor)
-
-
-def table_of(round_id: str) -> str:
-    """The table of a round id, which is `<table>.<n>`."""
-    return round_id.rpartition(".")[0]
-
-
-def _round_of(event: WalletEvent) -> str | None:
-    bet = getattr(event, "bet", None)
-    return getattr(event, "round", None) or getattr(bet, "round", None)
+    if stream.startswith(WALLET):
+        return REFUSED + stream.removeprefix(WALLET)
+    asked = getattr(submission.command, "asked", None)
+    return REFUSED + getattr(asked, "player", submission.actor)

@@ -10,12 +10,8 @@ from typing import Any, Union
 
 import msgspec
 
-from domain import auditing, house, refused
-from domain.game import Game
 from domain.games import GAMES
-from domain.wallet import evolve as wallet
-from domain.wallet.events import Event as WalletEvent
-from domain.wallet.state import State as WalletState
+from domain.streams import KINDS
 
 SCHEMAS: dict[str, int] = {}
 """Types of events whose shape has changed, with their number now. All others are 1."""
@@ -26,17 +22,11 @@ UPCASTERS: dict[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
 STATE_SCHEMA = 2
 """The shape of folded states in `streams`. Raise it when a state changes shape: older rows are folded anew."""
 
-_games: list[Any] = [game.events for game in GAMES.values()]
 _encoder = msgspec.json.Encoder()
-_events: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-    Union[(WalletEvent, house.Event, refused.CommandRefused, auditing.SealOpened, *_games)]
-)
+_unions: list[Any] = [kind.events for kind in KINDS.values()]
+_events: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Union[(*_unions,)])
 _states: dict[str, msgspec.json.Decoder[Any]] = {
-    "wallet": msgspec.json.Decoder(WalletState),
-    "house": msgspec.json.Decoder(house.House),
-    "refused": msgspec.json.Decoder(refused.Refusals),
-    "audit": msgspec.json.Decoder(auditing.Openings),
-    **{name: msgspec.json.Decoder(game.states) for name, game in GAMES.items()},
+    name: msgspec.json.Decoder(kind.states) for name, kind in KINDS.items()
 }
 
 
@@ -83,30 +73,11 @@ def decode_state(decider: str, state: str) -> Any:
 
 def initial(decider: str) -> Any:
     """The state of a stream before its first event."""
-    match decider:
-        case "wallet":
-            return wallet.INITIAL
-        case "house":
-            return house.INITIAL
-        case "refused":
-            return refused.INITIAL
-        case "audit":
-            return auditing.INITIAL
-        case _:
-            return GAMES[decider].initial
+    return KINDS[decider].initial
 
 
 def evolve(decider: str) -> Callable[[Any, Any], Any]:
-    match decider:
-        case "wallet":
-            return wallet.evolve
-        case "house":
-            return house.evolve
-        case "refused" | "audit":
-            return lambda state, _event: state
-        case _:
-            game: Game[Any, Any, Any] = GAMES[decider]
-            return game.evolve
+    return KINDS[decider].evolve
 
 
 def opening(decider: str) -> str | None:
@@ -117,8 +88,7 @@ def opening(decider: str) -> str | None:
 
 def event_types() -> list[type]:
     """Every type of event that the log may hold, for the tests that keep them decodable."""
-    unions: list[Any] = [WalletEvent, house.Event, refused.CommandRefused, auditing.SealOpened, *_games]
-    return [kind for union in unions for kind in getattr(union, "__args__", (union,))]
+    return [event for union in _unions for event in getattr(union, "__args__", (union,))]
 
 
 _of_type: dict[str, msgspec.json.Decoder[Any]] = {type_of(kind): msgspec.json.Decoder(kind) for kind in event_types()}

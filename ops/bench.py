@@ -19,9 +19,9 @@ import uvloop
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import TABLE
 from domain.game import Role
 from domain.games import GAMES
+from domain.names import TABLE
 from infra import collector, logging
 from infra.embedded import EmbeddedError
 from ops import bench_cpu as cpu

@@ -16,9 +16,10 @@ import httpx
 import msgspec
 
 from domain import house
-from domain.decider import HOUSE, TABLE, WALLET, Submission
+from domain.decider import Submission
 from domain.game import Role, TimeOut
 from domain.games import GAMES
+from domain.names import HOUSE, TABLE, WALLET
 from domain.wallet import commands as wallet
 from infra import codec, embedded, eventlog, postgres
 from infra.embedded import Servers

@@ -14,9 +14,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from domain.decider import TABLE
 from domain.game import Role, TimeOut, Viewer, no_open
 from domain.games import GAMES
+from domain.names import TABLE
 from ops import bench_cpu as cpu
 from ops import client_gin, client_patti
 from ops.bench_house import CURRENCY, LOCALHOST, House

@@ -9,8 +9,9 @@ import os
 from pathlib import Path
 
 from domain import house
-from domain.decider import HOUSE, Submission
+from domain.decider import Submission
 from domain.game import Role
+from domain.names import HOUSE
 from infra.settings import Settings
 from ops.client import Client, Problem
 from services import operators, wiring

@@ -13,10 +13,11 @@ import click
 import msgspec
 
 from domain import house
-from domain.decider import HOUSE, TABLE, WALLET, Stream, Submission
+from domain.decider import Stream, Submission
 from domain.errors import Fact
 from domain.game import Role
 from domain.games import GAMES
+from domain.names import HOUSE, TABLE, WALLET
 from domain.wallet.state import Wallet
 from domain.wallet.views import view
 from infra import codec, eventlog, postgres

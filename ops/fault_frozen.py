@@ -6,8 +6,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from domain.decider import WALLET
 from domain.game import Role
+from domain.names import WALLET
 from domain.wallet import commands as wallet
 from infra import fanout
 from ops.data_folder import HOUSE

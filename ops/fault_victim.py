@@ -8,8 +8,9 @@ import sys
 
 import structlog
 
-from domain.decider import WALLET, Submission
+from domain.decider import Submission
 from domain.game import Role
+from domain.names import WALLET
 from domain.wallet import commands as wallet
 from infra.vault import Vault
 from services.batch import Accepted, Answer

@@ -3,8 +3,8 @@
 import click
 
 from domain import house
-from domain.decider import HOUSE
 from domain.game import Role
+from domain.names import HOUSE
 from ops.desk import ID, Desk, at_desk
 from services.api.auth import STAFF, new_key
 

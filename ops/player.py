@@ -2,7 +2,7 @@
 
 import click
 
-from domain.decider import WALLET
+from domain.names import WALLET
 from domain.wallet import commands as wallet
 from ops.desk import ID, Desk, at_desk
 

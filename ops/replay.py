@@ -12,8 +12,9 @@ import click
 import msgspec
 
 from domain.auditing import OpenSeal
-from domain.decider import AUDIT, Submission
+from domain.decider import Submission
 from domain.game import Role, Viewer
+from domain.names import AUDIT
 from infra import eventlog, postgres
 from infra.postgres import Pool
 from infra.settings import Settings

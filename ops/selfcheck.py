@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from domain.decider import HOUSE
+from domain.names import HOUSE
 from domain.selfcheck import AcceptManifest, Scope, SelfChecked
 from infra import deployed
 from infra.settings import Settings

@@ -3,9 +3,9 @@
 import click
 import msgspec
 
-from domain.decider import TABLE
 from domain.game import Role, Viewer, no_open
 from domain.games import GAMES
+from domain.names import TABLE
 from infra import codec
 from infra.eventlog import SQL
 from ops.desk import ID, SHELL, Desk, at_desk, show

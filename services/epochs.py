@@ -11,8 +11,9 @@ from typing import Any
 import structlog
 
 from domain import house
-from domain.decider import HOUSE, TABLE, Submission
+from domain.decider import Submission
 from domain.game import ResumeLog, Role
+from domain.names import HOUSE, TABLE
 from infra import codec, eventlog, fanout
 from infra.eventlog import SQL, Tip
 from infra.postgres import Pool

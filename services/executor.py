@@ -14,8 +14,9 @@ from typing import Any
 import asyncpg
 import structlog
 
-from domain.decider import TABLE, Submission
+from domain.decider import Submission
 from domain.game import Role
+from domain.names import TABLE
 from infra.columns import BadColumn
 from infra.eventlog import Tip
 from infra.vault import Vault

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import TABLE, WALLET, table_of
 from domain.game import Game, Micros, Open, Role, Viewer, fold
 from domain.money import Bet
+from domain.names import TABLE, WALLET, table_of
 from domain.wallet import evolve as wallet_evolve
 from domain.wallet.state import Wallet
 from infra import codec, eventlog

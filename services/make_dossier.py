@@ -10,9 +10,10 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from domain.auditing import OpenSeal
-from domain.decider import AUDIT, REFUSED, TABLE, WALLET, Submission, table_of
+from domain.decider import Submission
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games import GAMES
+from domain.names import AUDIT, REFUSED, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from infra import codec, eventlog, vault
 from infra.eventlog import SQL, EventRow

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from domain import fairness
 from domain.cards import Card
-from domain.decider import TABLE, table_of
 from domain.fairness import ClientSeed
 from domain.game import Open, Role, SealedText, Viewer, fold
 from domain.games import GAMES
+from domain.names import TABLE, table_of
 from domain.refused import CommandRefused
 from infra import codec, eventlog, vault
 from infra.eventlog import EventRow

@@ -1,8 +1,9 @@
 """Operators: the casino brands that integrate. Each has one log, opened here."""
 
 from domain import house
-from domain.decider import HOUSE, Submission
+from domain.decider import Submission
 from domain.game import Role
+from domain.names import HOUSE
 from infra import eventlog
 from infra.eventlog import SQL
 from infra.postgres import Pool

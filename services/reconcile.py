@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain.decider import TABLE, WALLET
 from domain.game import Brought
 from domain.games import GAMES
+from domain.names import TABLE, WALLET
 from domain.wallet.views import Account, postings
 from infra import eventlog
 from infra.eventlog import EventRow, LogTorn, Tip

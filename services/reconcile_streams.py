@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from domain.decider import WALLET
 from domain.games import GAMES
 from domain.money import Amount
+from domain.names import WALLET
 from domain.wallet.state import Wallet
 from domain.wallet.views import Account, postings
 from infra import codec, eventlog

@@ -14,19 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain import refused
-from domain.decider import (
-    TABLE,
-    WALLET,
-    Decider,
-    MarkFaulted,
-    Missing,
-    Recorded,
-    Rule,
-    SettleBettor,
-    Stream,
-    Submission,
-    table_of,
-)
+from domain.decider import Decider, MarkFaulted, Missing, Recorded, Rule, SettleBettor, Stream, Submission
 from domain.errors import Rejected
 from domain.game import (
     ConcludeRound,
@@ -43,6 +31,7 @@ from domain.game import (
 )
 from domain.games import GAMES
 from domain.money import AMOUNT_MAX, Amount, Bet
+from domain.names import TABLE, WALLET, table_of
 from domain.wallet import events as wallet
 from domain.wallet.state import Wallet
 from infra import codec

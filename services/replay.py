@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain.decider import TABLE, WALLET, table_of
 from domain.game import (
     Brought,
     Cancelled,
@@ -30,6 +29,7 @@ from domain.game import (
 )
 from domain.games import GAMES
 from domain.money import Amount, Bet, Payout
+from domain.names import TABLE, WALLET, table_of
 from domain.wallet import events as wallet
 from domain.wallet.views import Account, postings
 from infra import codec, eventlog

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from domain.decider import WALLET
 from domain.game import Role
 from domain.games import GAMES
+from domain.names import WALLET
 from services.notation import INDENT, Notation, wrapped
 from services.replay import Replay, Step
 from services.viewers import name_of

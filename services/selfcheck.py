@@ -13,8 +13,9 @@ import structlog
 from msgspec import Struct
 
 from domain import house, selfcheck
-from domain.decider import HOUSE, Submission
+from domain.decider import Submission
 from domain.game import Micros, Role
+from domain.names import HOUSE
 from domain.selfcheck import CheckSelf, Found, ManifestRecorded, Scope, SelfChecked
 from infra import codec, deployed, eventlog
 from infra.deployed import Manifest

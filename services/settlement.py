@@ -9,8 +9,9 @@ from typing import Any
 
 import structlog
 
-from domain.decider import TABLE, SettleBettor, Submission, table_of
+from domain.decider import SettleBettor, Submission
 from domain.game import ConcludeRound, Role
+from domain.names import TABLE, table_of
 from infra.eventlog import SQL
 from infra.postgres import Pool
 from services.batch import Answer

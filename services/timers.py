@@ -1,4 +1,5 @@
-"""Timers: when a table's deadline has passed, tell it so. Deadlines are data in the state, indexed in `streams.due`.
+"""Timers: when a deadline of a table, or of another stream, has passed, tell it so. Deadlines are data in the state,
+indexed in `streams.due`.
 
 A `TimeOut` is safe to send early or twice, so timers keep nothing: after any crash they read what is due and go on.
 A round with a final outcome is due at once; its bettors are then settled.
@@ -14,12 +15,14 @@ import structlog
 from domain.decider import MarkFaulted, Submission
 from domain.game import Role, TimeOut
 from domain.games import GAMES
+from domain.names import RESETTLEMENT
 from infra import codec, eventlog, fanout
 from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from services import epochs
 from services.executor import Busy, Executor, Unavailable
 from services.lanes import OUTAGE, Lease
+from services.resettling import resettle_round
 from services.settlement import PLATFORM, settle_round
 
 LOOK_EVERY_S = 0.2
@@ -29,13 +32,16 @@ REDIS_PATIENCE_S = 10
 """A Redis that is away may know that the log was restored. It is waited for, but not for ever: it is a fast path."""
 
 FAILURES_MAX = 3
+WAITS_MAX = 8
+"""Waits between tries double so often: up to a minute."""
+
 DUE_MAX = 200
 
 log: Any = structlog.get_logger()
 
 
 class Timers:
-    """Watches every operator's tables. Each due table has a task of its own: none waits for another."""
+    """Watches every operator's streams. Each that is due has a task of its own: none waits for another."""
 
     def __init__(self, executor: Executor, pool: Pool, redis: fanout.Redis | None = None) -> None:
         self._executor = executor
@@ -67,7 +73,7 @@ class Timers:
                 await asyncio.gather(*(lease.end() for lease in self._leases.values()))
 
     async def look(self) -> None:
-        """Start the work of every table that is due and not at work already, where no other process does."""
+        """Start the work of every stream that is due and not at work already, where no other process does."""
         for operator, tip in (await eventlog.tips(self._pool)).items():
             if operator not in self._leases:
                 self._leases[operator] = Lease(self._pool, operator, "clock")
@@ -126,7 +132,8 @@ class Timers:
         return min(LOOK_EVERY_S, micros / 1_000_000 + 0.001)
 
     async def _serve(self, operator: str, stream: str, decider: str, state: str) -> None:
-        """Submit what is due at one table. Failures are counted by table: after three the table is put to rest."""
+        """Submit what is due at one stream. Failures are counted by stream: after three a table is put to rest; what
+        is no table has no rest, and is tried again in a while."""
         name = (operator, stream)
         try:
             await self._submit(operator, stream, decider, state)
@@ -134,18 +141,22 @@ class Timers:
         except (*OUTAGE, Busy, Unavailable) as problem:
             log.warning("the log cannot be written now", operator=operator, problem=repr(problem))
             await asyncio.sleep(1)
-        except Exception as problem:  # noqa: BLE001 - any bug of one table must leave the others running
+        except Exception as problem:  # noqa: BLE001 - any bug of one stream must leave the others running
             failures = self._failures[name] = self._failures.get(name, 0) + 1
             log.error(
-                "a table's clock failed", operator=operator, stream=stream, failures=failures, problem=repr(problem)
+                "a stream's clock failed", operator=operator, stream=stream, failures=failures, problem=repr(problem)
             )
-            if failures >= FAILURES_MAX:
+            if failures >= FAILURES_MAX and decider in GAMES:
                 await self._put_to_rest(operator, stream, repr(problem))
             else:
-                await asyncio.sleep(2**failures / 4)
+                await asyncio.sleep(2 ** min(failures, WAITS_MAX) / 4)
 
     async def _submit(self, operator: str, stream: str, decider: str, state: str) -> None:
-        outcome = GAMES[decider].result(codec.decode_state(decider, state))
+        if decider == "resettlement":
+            await resettle_round(self._executor, self._pool, operator, stream.removeprefix(RESETTLEMENT))
+            return
+        game = GAMES.get(decider)
+        outcome = game.result(codec.decode_state(decider, state)) if game else None
         if outcome is not None:
             await settle_round(self._executor, self._pool, operator, outcome.round)
         else:

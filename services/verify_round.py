@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from domain import fairness
 from domain.auditing import SealOpened
-from domain.decider import AUDIT, REFUSED, TABLE, WALLET, table_of
 from domain.fairness import Opening
 from domain.game import Game, PaidOut, Role, Sealed, SealedSeed, Unexplained
 from domain.games import GAMES
 from domain.money import Payout
+from domain.names import AUDIT, REFUSED, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from domain.wallet.events import BetsSettled
 from domain.wallet.views import postings

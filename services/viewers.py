@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import AUDIT, TABLE, WALLET, table_of
 from domain.game import Game, Open, Role, Sealed, SealedText, Viewer
 from domain.games import GAMES
+from domain.names import AUDIT, TABLE, WALLET, table_of
 from infra import codec, eventlog, vault
 from infra.postgres import Pool
 from infra.sql import queries

@@ -12,19 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain.decider import (
-    TABLE,
-    WALLET,
-    Decided,
-    Decider,
-    MarkFaulted,
-    Missing,
-    Recorded,
-    Rule,
-    SettleBettor,
-    Stream,
-    Submission,
-)
+from domain.decider import Decided, Decider, MarkFaulted, Missing, Recorded, Rule, SettleBettor, Stream, Submission
 from domain.errors import Rejected
 from domain.fairness import seed_hash
 from domain.game import (
@@ -42,6 +30,7 @@ from domain.game import (
     Viewer,
 )
 from domain.games import GAMES
+from domain.names import TABLE, WALLET
 from domain.wallet import commands as wallet
 from domain.wallet import events as wallet_events
 from domain.wallet.evolve import INITIAL as NO_WALLET

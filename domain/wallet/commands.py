@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from domain.money import AMOUNT_MAX, Amount, Payout, Transfer
+from domain.wallet.rules import AdjustmentCode
 
 Money = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units, at least 1.")]
 Signed = Annotated[int, Meta(ge=-AMOUNT_MAX, le=AMOUNT_MAX, description="Whole minor units, up or down.")]
@@ -34,12 +35,16 @@ class Withdraw(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     reference: Text = ""
 
 
-class Adjust(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """A correction with a reason, against the house; never an edit of what was."""
+class Adjust(Struct, frozen=True, tag=True):
+    """A correction with a reason, against the house; never an edit of what was. Two persons want it: it comes from a
+    proposal that a second one approved (see `domain.proposals`)."""
 
-    amount: Signed
-    currency: Code
-    reason: Text
+    amount: Amount
+    currency: str
+    code: AdjustmentCode
+    reason: str
+    proposed_by: str
+    proposal: str
 
 
 class Block(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -72,5 +77,5 @@ class WriteOff(Struct, frozen=True, tag=True):
     proposal: str
 
 
-Command = OpenWallet | Deposit | Withdraw | Adjust | Block | Unblock | Compensate | WriteOff
+Command = OpenWallet | Deposit | Withdraw | Block | Unblock | Adjust | Compensate | WriteOff
 Asked = Command | Transfer

@@ -143,7 +143,8 @@ def _adjust(wallet: Wallet, command: commands.Adjust) -> Events:
     if not command.amount:
         return ()
     after = _fitting(wallet.cash + command.amount)
-    return (events.Adjusted(command.amount, command.reason, wallet.cash, after),)
+    why = (command.code, command.proposed_by, command.proposal)
+    return (events.Adjusted(command.amount, command.reason, wallet.cash, after, *why),)
 
 
 def _compensate(wallet: Wallet, command: commands.Compensate) -> Events:

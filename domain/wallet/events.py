@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from domain.money import Amount, Bet, Payout
+from domain.wallet.rules import AdjustmentCode
 
 
 class Opened(Struct, frozen=True, tag="wallet.Opened"):
@@ -23,11 +24,17 @@ class Withdrawn(Struct, frozen=True, tag="wallet.Withdrawn"):
     after: Amount
 
 
-class Adjusted(Struct, frozen=True, tag="wallet.Adjusted"):
+class Adjusted(Struct, frozen=True, omit_defaults=True, tag="wallet.Adjusted"):
+    """`proposed_by` wanted it by that proposal, and whoever approved it is the event's actor. One person could, before
+    it took two: then there is no proposal, nor a code."""
+
     amount: Amount
     reason: str
     before: Amount
     after: Amount
+    code: AdjustmentCode | None = None
+    proposed_by: str = ""
+    proposal: str = ""
 
 
 class BetStaked(Struct, frozen=True, tag="wallet.BetStaked"):

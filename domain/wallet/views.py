@@ -83,3 +83,9 @@ def _of_debt(event: events.Resettled | events.OwedTaken | events.WrittenOff) -> 
             return (Account.OWED, amount), (Account.HOUSE, -amount)
         case never:
             assert_never(never)
+
+
+def round_of(event: events.Event) -> str | None:
+    """The round whose money it is, if it is a round's."""
+    bet = getattr(event, "bet", None)
+    return getattr(event, "round", None) or getattr(bet, "round", None)

@@ -47,11 +47,11 @@ where operator = $1 and actor = $2 and key = $3
 select position, stream from events
 where operator = $1 and round = $2 and type = 'wallet.BetStaked' and position > $3 order by position limit $4
 
--- due: tables whose deadline has passed by the database's clock, the longest overdue first
+-- due: streams whose deadline has passed by the database's clock, the longest overdue first
 select stream, decider, state from streams
 where operator = $1 and due <= (select clock_timestamp()) order by due limit $2
 
--- next_due: microseconds until the next deadline of any operator's table, to sleep no longer than that
+-- next_due: microseconds until the next deadline of any operator, to sleep no longer than that
 select (extract(epoch from min(due) - clock_timestamp()) * 1000000)::bigint from streams where due is not null
 
 -- last_of_type: where a stream's last event of a type stands, to fold from there
@@ -85,3 +85,14 @@ cross join lateral (
     select actor, key, body, received, decided, outcome, first, last from commands
     where operator = $1 and actor = n.actor and key = n.key limit 1
 ) c
+
+-- ended: how a round began, came out and ended, by events of its table; the order leaves only the index by round to choose, whatever the statistics say
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and round = $2 and stream = $3 and (
+    type like '%.RoundOpened' or type like '%.RoundResulted' or type like '%.RoundSettled'
+    or type like '%.RoundRefunded' or type like '%.RoundSkipped'
+) order by position
+
+-- ended_match: how a match began and ended
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and stream = $3 and type like '%.Match%' and data ->> 'match' = $2 order by version

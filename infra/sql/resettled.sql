@@ -37,3 +37,24 @@ where operator = $1 and generation = $2 and position > $3 and position <= $4 ord
 delete from resettled where operator = $1 and generation = $2 and position = any(array(
     select position from resettled where operator = $1 and generation = $2 limit $3
 ))
+
+-- settled: how the bettors of a round were settled with, in pages by position; each wallet comes once
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and round = $2 and position > $3 and type = 'wallet.BetsSettled'
+order by position limit $4
+
+-- resettled: how the players of a round were settled with by one of its resettlements; each wallet comes once
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and round = $2 and position > $3 and type = 'wallet.Resettled'
+    and (data ->> 'number')::bigint = $5
+order by position limit $4
+
+-- sums: what one resettlement of a round gave its players, and what of their losses their cash did not cover
+select count(*) as players, coalesce(sum((data ->> 'gain')::bigint), 0)::bigint as gained,
+       coalesce(sum((data ->> 'after')::bigint - (data ->> 'before')::bigint - (data ->> 'gain')::bigint), 0)::bigint as owed
+from events where operator = $1 and round = $2 and type = 'wallet.Resettled' and (data ->> 'number')::bigint = $3
+
+-- told: the resettlements of a round, begun and completed
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and stream = $2 and type in ('resettlement.Opened', 'resettlement.Completed')
+order by version

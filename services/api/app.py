@@ -18,6 +18,7 @@ from services.api import (
     players,
     problems,
     proofs,
+    proposals,
     records,
     reports,
     rounds,
@@ -75,6 +76,7 @@ _V1 = (
     *reports.HANDLERS,
     *selfchecks.HANDLERS,
     *significant.HANDLERS,
+    *proposals.HANDLERS,
     *keys.HANDLERS,
 )
 

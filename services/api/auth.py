@@ -17,8 +17,8 @@ from litestar.connection import ASGIConnection
 from litestar.handlers.base import BaseRouteHandler
 
 from domain import house
-from domain.decider import HOUSE
 from domain.game import Role, Viewer
+from domain.names import HOUSE
 from infra import codec, eventlog
 from infra.postgres import Pool
 from services.api import bodies, problems

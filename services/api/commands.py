@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 from litestar import Request, Response
 
-from domain.decider import HOUSE, TABLE, WALLET, Fence, Submission
+from domain.decider import Fence, Submission
 from domain.game import Micros, Open, Role
 from domain.games import GAMES
 from domain.money import EXPONENTS, Amount
+from domain.names import HOUSE, TABLE, WALLET
 from domain.wallet.state import Wallet
 from infra import vault
 from infra.vault import Vault, VaultClosed

@@ -10,8 +10,8 @@ from litestar.params import FromPath
 from msgspec import Meta, Struct
 
 from domain.auditing import OpenSeal
-from domain.decider import AUDIT
 from domain.game import Role
+from domain.names import AUDIT
 from services import dossier, make_dossier
 from services.api import problems
 from services.api.auth import may

@@ -8,8 +8,8 @@ from litestar.params import FromPath
 from msgspec import Struct
 
 from domain import house
-from domain.decider import HOUSE
 from domain.game import Role
+from domain.names import HOUSE
 from domain.wallet.commands import Text
 from infra import codec, eventlog
 from services.api import problems

@@ -6,8 +6,9 @@ from typing import Any
 from litestar import Request
 from msgspec import Struct
 
-from domain.decider import TABLE, WALLET, Stream
+from domain.decider import Stream
 from domain.game import Open
+from domain.names import TABLE, WALLET
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
 from infra.postgres import Pool

@@ -7,17 +7,20 @@ from litestar import Response, get, post
 from litestar.params import FromPath, FromQuery
 from msgspec import Meta, Struct
 
-from domain.decider import WALLET
 from domain.game import Role
 from domain.money import EXPONENTS
+from domain.names import WALLET
+from domain.proposals import AdjustBalance
 from domain.wallet import commands as wallet
+from domain.wallet.rules import AdjustmentCode
 from domain.wallet.views import WalletView, view
 from services.api import problems
 from services.api.auth import TOKEN_S_MAX, check_own, may
-from services.api.bodies import Cursor, Id, Limit, Position, checked_id, cursor_after, decode
+from services.api.bodies import Cursor, Id, Limit, Position, Why, checked_id, cursor_after, decode
 from services.api.commands import Command, CommandAnswer, answer_of_wallet, check_json, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
+from services.api.proposals import PERSONS, ProposalAnswer, propose
 from services.projections import balances, rounds, statement
 from services.settlement import PLATFORM
 
@@ -29,6 +32,15 @@ class NewPlayer(Struct, frozen=True, forbid_unknown_fields=True):
 
     player: Id
     currency: wallet.Code
+
+
+class NewAdjustment(Struct, frozen=True, forbid_unknown_fields=True):
+    """A correction of the player's cash against the house, up or down; never an edit of what was."""
+
+    amount: wallet.Signed
+    currency: wallet.Code
+    code: AdjustmentCode
+    reason: Why
 
 
 class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +61,7 @@ _new_player = msgspec.json.Decoder(NewPlayer)
 _new_session = msgspec.json.Decoder(NewSession)
 _deposit = msgspec.json.Decoder(wallet.Deposit)
 _withdraw = msgspec.json.Decoder(wallet.Withdraw)
-_adjust = msgspec.json.Decoder(wallet.Adjust)
+_adjustment = msgspec.json.Decoder(NewAdjustment)
 _block = msgspec.json.Decoder(wallet.Block)
 _unblock = msgspec.json.Decoder(wallet.Unblock)
 
@@ -84,11 +96,17 @@ async def withdraw(request: Asked, player: FromPath[str]) -> Done:
     return await _sent(request, command, player, decode(_withdraw, command.body))
 
 
-@post("/players/{player:str}/adjustments", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Adjust)
-async def adjust(request: Asked, player: FromPath[str]) -> Done:
-    """Correct a balance, with a reason, against the house."""
+@post("/players/{player:str}/adjustments", guards=[PERSONS], status_code=202, body=NewAdjustment)
+async def adjust(request: Asked, player: FromPath[str]) -> Response[ProposalAnswer]:
+    """Propose to correct a player's cash, with a reason, against the house. It is done when another person approves
+    (`POST /v1/proposals/{proposal}/approve`); what could not be done now is refused at once."""
     command = await command_of(request)
-    return await _sent(request, command, player, decode(_adjust, command.body))
+    body = decode(_adjustment, command.body)
+    if not body.amount:
+        raise Problem(400, "InvalidValue", "An adjustment of nothing needs nobody.", facts={"field": "amount"})
+    name = checked_id("player", player)
+    asked = AdjustBalance(name, body.amount, body.currency, body.code, body.reason)
+    return await propose(request, command, asked)
 
 
 @post("/players/{player:str}/block", guards=[may(Role.OPERATOR)], status_code=200, body=wallet.Block)

@@ -8,10 +8,10 @@ from litestar.params import FromPath, FromQuery
 from msgspec import Meta, Struct
 
 from domain.auditing import OpenSeal
-from domain.decider import AUDIT
 from domain.errors import Fact
 from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
+from domain.names import AUDIT
 from infra import eventlog
 from infra.eventlog import SQL, EventRow
 from services import openings

@@ -6,8 +6,8 @@ import msgspec
 from litestar import Response, get, post
 from msgspec import Meta, Struct
 
-from domain.decider import HOUSE
 from domain.game import Micros, Role
+from domain.names import HOUSE
 from domain.selfcheck import AcceptManifest, Scope, SelfChecked
 from services import selfcheck
 from services.api.auth import may

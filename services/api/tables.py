@@ -8,9 +8,9 @@ from litestar.params import FromPath, FromQuery
 from litestar.types import HTTPScope, Receive, Send
 from msgspec import Struct
 
-from domain.decider import TABLE, WALLET
 from domain.game import Role
 from domain.games import GAMES
+from domain.names import TABLE, WALLET
 from infra import codec
 from infra.eventlog import SQL
 from services.api import problems

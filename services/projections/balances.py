@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from domain.decider import WALLET
 from domain.money import Amount
+from domain.names import WALLET
 from domain.wallet import events
 from infra import columns
 from infra.eventlog import EventRow

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain.decider import WALLET
 from domain.game import Micros
 from domain.money import Amount, Payout
+from domain.names import WALLET
 from infra import columns
 from infra.eventlog import EventRow
 from infra.postgres import Connection, Pool

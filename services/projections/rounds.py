@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import WALLET
 from domain.game import Brought, Chips, Micros, PaidIn, PaidOut, Role, Viewer
 from domain.games import GAMES
 from domain.money import Amount, Payout
+from domain.names import WALLET
 from domain.wallet import events
 from infra import columns
 from infra.eventlog import EventRow

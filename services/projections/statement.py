@@ -5,9 +5,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from domain.decider import WALLET
 from domain.game import Micros
 from domain.money import Amount
+from domain.names import WALLET
 from domain.wallet import events
 from infra import columns
 from infra.eventlog import EventRow

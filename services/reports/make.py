@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain.decider import HOUSE, WALLET
 from domain.house import OperatorOpened
 from domain.money import AMOUNT_MAX
+from domain.names import HOUSE, WALLET
 from infra import eventlog
 from infra.eventlog import EventRow
 from infra.postgres import Pool

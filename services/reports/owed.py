@@ -3,9 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import WALLET
 from domain.game import Micros
 from domain.money import Amount
+from domain.names import WALLET
 from domain.wallet import events
 from services.reports.report import Kind, Read
 

@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import TABLE, table_of
 from domain.game import LongRun, PaidOut
 from domain.games import GAMES
 from domain.money import Amount, Payout
+from domain.names import TABLE, table_of
 from domain.wallet import events
 from infra import codec
 from infra.eventlog import EventRow

@@ -3,9 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.decider import table_of
 from domain.game import Micros
 from domain.money import Amount
+from domain.names import table_of
 from services.reports.play import Play
 from services.reports.report import Kind, Read
 

@@ -3,7 +3,7 @@
 import json
 from functools import partial
 
-from domain.decider import REFUSED
+from domain.names import REFUSED
 from infra.eventlog import EventRow
 from services.redecide import redecide
 from tests.domain.pocket_house import OPERATOR, PocketHouse

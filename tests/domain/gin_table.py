@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from domain.cards import DECK
-from domain.decider import TABLE, WALLET, Decided, MarkFaulted, Submission
+from domain.decider import Decided, MarkFaulted, Submission
 from domain.errors import Rejected
 from domain.game import SECOND, Context, ResumeLog, Role, TimeOut, Viewer
 from domain.games import GAMES
@@ -17,6 +17,7 @@ from domain.games.gin_rummy import commands, melds
 from domain.games.gin_rummy.events import MatchOpened, MatchRefunded, MatchSettled
 from domain.games.gin_rummy.rules import AdviserSees, Config, EndedBy, LayOffBy, Oklahoma, Source
 from domain.games.gin_rummy.state import Acting, Closed, Paused
+from domain.names import TABLE, WALLET
 from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR, START, Memory
 from tests.domain.patti_knowledge import CARD

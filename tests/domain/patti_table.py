@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
-from domain.decider import TABLE, WALLET, Decided, MarkFaulted, Submission
+from domain.decider import Decided, MarkFaulted, Submission
 from domain.errors import Rejected
 from domain.game import SECOND, Context, ResumeLog, Role, TimeOut, Viewer
 from domain.games import GAMES
 from domain.games.three_patti import commands
 from domain.games.three_patti.rules import Config, See, ShowPaidBy, SideShowWhen
 from domain.games.three_patti.state import Answering, Closed, Paused, Turn
+from domain.names import TABLE, WALLET
 from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR, START, Memory
 from tests.domain.patti_knowledge import CARD

@@ -2,11 +2,12 @@
 
 import pytest
 
-from domain.decider import TABLE, MarkFaulted, SettleBettor, Submission
+from domain.decider import MarkFaulted, SettleBettor, Submission
 from domain.game import ConcludeRound, Role, TimeOut
 from domain.games import GAMES
 from domain.games.teen_patti_2020 import commands, rules
 from domain.games.teen_patti_2020.pays import Spot
+from domain.names import TABLE
 from domain.wallet import commands as wallet
 from services.written_rounds import OPERATOR, START, Memory
 

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from domain.cards import DECK
-from domain.decider import WALLET
 from domain.game import SECOND, ResumeLog, Role, Viewer, fold, no_open
 from domain.games.gin_rummy import commands, events, rules, state
 from domain.games.gin_rummy.evolve import evolve
 from domain.games.gin_rummy.rules import LeftBecause, Source
+from domain.names import WALLET
 from domain.wallet import commands as wallet
 from tests.domain.gin_table import CASH, GAME, SMALL, Table, two_hands
 

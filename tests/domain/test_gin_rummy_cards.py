@@ -14,11 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 from domain import fairness
-from domain.decider import TABLE
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games.gin_rummy import commands, events
 from domain.games.gin_rummy.rules import Source
 from domain.games.gin_rummy.state import Acting, Between, Choice, LayingOff, Paused
+from domain.names import TABLE
 from services.written_rounds import OPERATOR, Memory
 from tests.domain.gin_knowledge import Knowledge, drawn_for_roles
 from tests.domain.gin_table import GAME, NAMES, SMALL, Table, story

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from domain.decider import TABLE
 from domain.game import Role
 from domain.games.gin_rummy import commands, events
 from domain.games.gin_rummy.rules import EndedBy, Source, WonBy
+from domain.names import TABLE
 from tests.domain.gin_table import CASH, SMALL, Table
 
 

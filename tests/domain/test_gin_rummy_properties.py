@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from domain import fairness
 from domain.cards import DECK
-from domain.decider import TABLE
 from domain.game import LATE, Role, TimeOut, fold
 from domain.games.gin_rummy import commands, events, melds
 from domain.games.gin_rummy.rules import Source
 from domain.games.gin_rummy.state import Acting, Between, Closed, Discarding, Ending, LayingOff, Paused, RolesDrawn
+from domain.names import TABLE
 from services.written_rounds import OPERATOR
 from tests.domain.gin_table import CASH, GAME, NAMES, Table, story, whose_turn
 

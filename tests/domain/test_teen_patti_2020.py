@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from domain.cards import DECK
-from domain.decider import TABLE, SettleBettor, Submission
+from domain.decider import SettleBettor, Submission
 from domain.errors import Rejected
 from domain.fairness import ClientSeed
 from domain.game import Micros, Role, SealedSeed, TimeOut, Viewer, fold, no_open
@@ -18,6 +18,7 @@ from domain.games.teen_patti_2020 import commands, events, pays, rules, state
 from domain.games.teen_patti_2020.evolve import evolve
 from domain.games.teen_patti_2020.pays import Spot
 from domain.money import AMOUNT_MAX
+from domain.names import TABLE
 from domain.wallet import commands as wallet
 from domain.wallet.events import BetsSettled
 from services.written_rounds import OPERATOR, START, Memory

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from domain.cards import DECK
-from domain.decider import TABLE, WALLET, MarkFaulted, SettleBettor, Submission
+from domain.decider import MarkFaulted, SettleBettor, Submission
 from domain.errors import Rejected
 from domain.fairness import shuffle
 from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer, no_open
@@ -22,6 +22,7 @@ from domain.games.teen_patti_2020 import commands, events
 from domain.games.teen_patti_2020.pays import Spot, Winner, showdown
 from domain.games.teen_patti_2020.rules import SLOTS, Config, Kind, Slot, WhenEmpty
 from domain.games.teen_patti_2020.state import Betting, Between, Closed, Confirming, Dealing, Paused, dealt, round_on
+from domain.names import TABLE, WALLET
 from domain.wallet import commands as wallet
 from domain.wallet.events import BetsSettled, BetStaked
 from services.written_rounds import OPERATOR, START, Memory

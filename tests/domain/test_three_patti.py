@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from domain import fairness
 from domain.cards import DECK
-from domain.decider import TABLE, MarkFaulted
+from domain.decider import MarkFaulted
 from domain.errors import Rejected
 from domain.game import LATE, SECOND, ResumeLog, Role, TimeOut, Viewer, fold, no_open
 from domain.games.three_patti import commands, deck, events, rules, state
 from domain.games.three_patti.evolve import evolve
+from domain.names import TABLE
 from services.written_rounds import OPERATOR
 from tests.domain.patti_table import GAME, SAMPLES, SMALL, Table
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from domain.decider import WALLET
 from domain.game import Role, TimeOut
 from domain.games.three_patti import commands, events, rules
+from domain.names import WALLET
 from domain.wallet import commands as wallet
 from tests.domain.patti_table import GAME, Table, whose_turn
 

@@ -14,11 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 from domain import fairness
-from domain.decider import TABLE
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games.three_patti import commands, events
 from domain.games.three_patti.rules import SeenBecause
 from domain.games.three_patti.state import Answering, Between, Paused
+from domain.names import TABLE
 from services.written_rounds import OPERATOR, Memory
 from tests.domain.patti_knowledge import CARD, Knowledge
 from tests.domain.patti_table import GAME, NAMES, Table, story

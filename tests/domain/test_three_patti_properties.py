@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from domain.decider import TABLE
 from domain.game import LATE, Brought, PaidIn, PaidOut, Role, TimeOut, fold
 from domain.games.three_patti import commands, events
 from domain.games.three_patti.state import Answering, Between, Closed, Ending, Paused, Turn
+from domain.names import TABLE
 from services.written_rounds import OPERATOR
 from tests.domain.patti_table import ANYTHING, CASH, GAME, NAMES, SAMPLES, Table, story, whose_turn
 

@@ -12,7 +12,7 @@ from domain.money import AMOUNT_MAX, Bet, BuyIn, CashOut, Payout, Refund, Settle
 from domain.wallet import commands, events
 from domain.wallet.decide import decide
 from domain.wallet.evolve import INITIAL, evolve
-from domain.wallet.rules import OPEN_WAGERS_MAX
+from domain.wallet.rules import OPEN_WAGERS_MAX, AdjustmentCode
 from domain.wallet.state import Wallet
 from domain.wallet.views import Account, postings, view
 
@@ -29,6 +29,10 @@ def refused(given: tuple[Any, ...], asked: Any) -> tuple[str, dict[str, Any]]:
     with pytest.raises(Rejected) as caught:
         when(given, asked)
     return str(caught.value.rule), caught.value.facts
+
+
+def adjust(amount: int, reason: str) -> commands.Adjust:
+    return commands.Adjust(amount, "EUR", AdjustmentCode.OTHER, reason, "ops", "5d41402abc4b2a76")
 
 
 def test_a_player_is_opened_once_and_again_with_the_same_currency_without_effect():
@@ -54,13 +58,14 @@ def test_deposits_and_withdrawals_say_the_balance_before_and_after():
 
 def test_a_balance_never_passes_what_every_reader_keeps_exact():
     assert refused(OPENED, commands.Deposit(AMOUNT_MAX, "EUR")) == ("BalanceTooLarge", {"limit": AMOUNT_MAX})
-    assert refused(OPENED, commands.Adjust(AMOUNT_MAX, "EUR", "oops"))[0] == "BalanceTooLarge"
+    assert refused(OPENED, adjust(AMOUNT_MAX, "oops"))[0] == "BalanceTooLarge"
 
 
 def test_an_adjustment_goes_up_or_down_but_never_below_zero():
-    assert when(OPENED, commands.Adjust(-1_000, "EUR", "typo")) == (events.Adjusted(-1_000, "typo", 1_000, 0),)
-    assert when(OPENED, commands.Adjust(0, "EUR", "nothing")) == ()
-    assert refused(OPENED, commands.Adjust(-1_001, "EUR", "typo"))[0] == "InsufficientFunds"
+    why = (AdjustmentCode.OTHER, "ops", "5d41402abc4b2a76")
+    assert when(OPENED, adjust(-1_000, "typo")) == (events.Adjusted(-1_000, "typo", 1_000, 0, *why),)
+    assert when(OPENED, adjust(0, "nothing")) == ()
+    assert refused(OPENED, adjust(-1_001, "typo"))[0] == "InsufficientFunds"
 
 
 def test_a_stake_leaves_the_cash_and_is_open_until_the_round_ends():

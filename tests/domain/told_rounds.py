@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain.decider import TABLE, WALLET, Recorded
+from domain.decider import Recorded
 from domain.game import Cancelled, Game, PaidOut
 from domain.money import Bet, Payout
+from domain.names import TABLE, WALLET
 from domain.wallet.events import BetCancelled, BetsSettled, BetStaked, Refunded
 from services import written_rounds
 

@@ -6,11 +6,11 @@ from collections import Counter
 import msgspec
 import pytest
 
-from domain.decider import WALLET
 from domain.errors import Rejected
 from domain.game import Role
 from domain.games.three_patti import commands, events
 from domain.games.three_patti.rules import Config
+from domain.names import WALLET
 from domain.wallet import commands as wallet
 from ops import bots_house, bots_patti, demo_house
 from ops.bots_patti import TEMPERS, at_the_table, wanted

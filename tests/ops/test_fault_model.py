@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from domain.decider import TABLE, WALLET, SettleBettor, Submission
+from domain.decider import SettleBettor, Submission
 from domain.game import ConcludeRound, Role, TimeOut
 from domain.games import GAMES
+from domain.names import TABLE, WALLET
 from domain.wallet import commands as wallet
 from ops.fault_model import Audit, Model, _field, due, strength
 from services.batch import Entry

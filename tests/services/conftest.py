@@ -13,8 +13,9 @@ import pytest
 import uvicorn
 
 from domain import house
-from domain.decider import HOUSE, Submission
+from domain.decider import Submission
 from domain.game import Role, TimeOut
+from domain.names import HOUSE
 from infra import eventlog, postgres
 from infra.settings import Settings
 from infra.vault import Vault
@@ -69,6 +70,14 @@ class Casino:
         answer = await self.send(path, body, bearer, key)
         assert answer.status_code in (200, 201), answer.text
         return answer.json()
+
+    async def by_two(self, path: str, body: Any, *persons: str) -> Any:
+        """What one of the staff proposes and another one approves: first the operator, then the supervisor, unless it
+        is said whose bearers; returns the approval's answer."""
+        first, second = persons or (self.bearer(Role.OPERATOR), self.bearer(Role.SUPERVISOR))
+        proposed = await self.send(path, body, first)
+        assert proposed.status_code == 202, proposed.text
+        return await self.done(f"/v1/proposals/{proposed.json()['proposal']['id']}/approve", {}, second)
 
     async def player(self, name: str, cash: int = 10_000, operator: str = "lotus") -> str:
         """A player with some cash; returns the player's token."""

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from domain import proposals
 from domain.decider import Submission
 from domain.game import Role
+from domain.names import PROPOSAL
+from domain.wallet.rules import AdjustmentCode
+from services.batch import Accepted
 
 from .conftest import Casino
 
@@ -21,6 +25,15 @@ async def taken_back_in_part(house: Casino, token: str) -> None:
 
 async def adjusting(house: Casino, player: str, command: Any) -> None:
     await house.worker.submit(Submission("lotus", "ops", Role.OPERATOR, f"wallet:{player}", command))
+
+
+async def adjusted(house: Casino, player: str, amount: int, currency: str, reason: str) -> None:
+    """One of the staff proposes it, and another one approves."""
+    stream = PROPOSAL + proposals.id_of("ops", f"{player} {amount} {reason}")
+    asked = proposals.AdjustBalance(player, amount, currency, AdjustmentCode.GOODWILL, reason)
+    for who, command in (("ops", proposals.Propose(asked)), ("sue", proposals.Approve())):
+        answer = await house.worker.submit(Submission("lotus", who, Role.SUPERVISOR, stream, command))
+        assert isinstance(answer, Accepted)
 
 
 async def played_on(house: Casino, table: str) -> None:

@@ -6,9 +6,10 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from domain.decider import TABLE, Submission
+from domain.decider import Submission
 from domain.game import Role, TimeOut
 from domain.games import GAMES
+from domain.names import TABLE
 from infra import codec, eventlog, postgres
 from services.batch import Accepted
 from services.executor import Executor

@@ -6,8 +6,9 @@ import time
 import pytest
 
 from domain import house
-from domain.decider import HOUSE, Submission
+from domain.decider import Submission
 from domain.game import Role
+from domain.names import HOUSE
 from services.api.auth import BEARER_MAX, Caller, Gate, new_key
 from services.api.problems import Problem
 from services.settlement import PLATFORM

@@ -83,10 +83,10 @@ async def test_cash_goes_in_and_out_and_a_correction_says_why(casino):
     await casino.player("hal", 1_000)
     taken = await casino.done("/v1/players/hal/withdrawals", {"amount": 400, "currency": "EUR", "reference": "w-1"})
     assert taken["balance"]["cash"] == 600
-    body = {"amount": -100, "currency": "EUR", "reason": "paid twice by mistake"}
-    corrected = await casino.done("/v1/players/hal/adjustments", body)
-    assert corrected["balance"]["cash"] == 500
-    assert corrected["events"][0]["event"]["reason"] == "paid twice by mistake"
+    body = {"amount": -100, "currency": "EUR", "code": "payment_error", "reason": "paid twice by mistake"}
+    corrected = await casino.by_two("/v1/players/hal/adjustments", body)
+    assert corrected["proposal"]["asked"]["reason"] == "paid twice by mistake"
+    assert (await casino.get("/v1/players/hal"))["balance"] == 500
     await casino.project()
     page = await casino.get("/v1/players/hal/statement")
     assert [(move["kind"], move["amount"], move["after"]) for move in page["movements"]] == [

@@ -6,8 +6,9 @@ import asyncpg
 import pytest
 
 from domain import house
-from domain.decider import HOUSE, Fence, Submission
+from domain.decider import Fence, Submission
 from domain.game import Role
+from domain.names import HOUSE
 from domain.wallet import commands
 from infra import eventlog, postgres
 from infra.vault import Vault

@@ -102,7 +102,7 @@ async def test_every_movement_is_in_the_statement_and_each_goes_on_from_the_one_
     await acme.cancel_bet("ann", "two")
     await acme.finish_round(round_id, ["ann"])
     await acme.send("ops", Role.OPERATOR, "wallet:ann", commands.Withdraw(300, "EUR", "out-1"))
-    await acme.send("ops", Role.OPERATOR, "wallet:ann", commands.Adjust(-50, "EUR", "a slip"))
+    await acme.adjust("ann", -50, "a slip")
     await acme.project()
     page = await statement.page(acme.pool, OPERATOR, "ann", after=0)
     wanted = [Kind.DEPOSIT, Kind.BET, Kind.BET, Kind.BET_CANCELLED, Kind.SETTLEMENT, Kind.WITHDRAWAL, Kind.ADJUSTMENT]

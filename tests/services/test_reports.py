@@ -31,7 +31,7 @@ from . import plain_reports as plain
 from .conftest import Casino, assert_problem
 from .dossiers import PLAYERS, Rounds
 from .gin import Gin
-from .reported import adjusting, played_on, taken_back_in_part
+from .reported import adjusted, adjusting, played_on, taken_back_in_part
 
 DAYS = GamingDays()
 FORMULA = '=HYPERLINK("http://example.org")'
@@ -73,7 +73,7 @@ async def played(house_of_module: Casino) -> Played:
         if reason.startswith("-"):
             await adjusting(house, "ina", wallet.OpenWallet("INR"))
             await adjusting(house, "ina", wallet.Deposit(5_000, "INR", "ref-1"))
-        await adjusting(house, player, wallet.Adjust(amount, "INR" if player == "ina" else "EUR", reason))
+        await adjusted(house, player, amount, "INR" if player == "ina" else "EUR", reason)
     position = await house.position()
     records = await pool.fetch(
         "select position, stream, type, at, actor, role, data from events where operator = 'lotus' order by position"
@@ -231,7 +231,7 @@ def parts(raw: bytes) -> tuple[dict[str, Any], bytes]:
 async def test_the_same_position_gives_the_same_bytes_when_the_log_has_moved_on(played: Played, name: str) -> None:
     query = {"position": played.position, **({"threshold": 300} if REPORTS[name].threshold else {})}
     before = [(await played.ask(name, **query, format=form)).content for form in ("json", "csv")]
-    await adjusting(played.house, "bob", wallet.Adjust(3_000, "EUR", "later"))
+    await adjusted(played.house, "bob", 3_000, "EUR", f"later than {name}")
     await played_on(played.house, f"after-{name}")
     after = [(await played.ask(name, **query, format=form)).content for form in ("json", "csv")]
     (header, body), (later, body_later) = parts(before[0]), parts(after[0])

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from domain.decider import TABLE, WALLET
 from domain.game import Role
 from domain.games import GAMES
+from domain.names import TABLE, WALLET
 from infra import codec, eventlog
 from ops import faults
 from ops.fault_ground import until

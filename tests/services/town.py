@@ -7,10 +7,13 @@ from typing import Any
 
 import msgspec
 
+from domain import proposals
 from domain.decider import SettleBettor, Submission
 from domain.game import ConcludeRound, Role, TimeOut
 from domain.games import GAMES
+from domain.names import PROPOSAL
 from domain.wallet import commands as wallet
+from domain.wallet.rules import AdjustmentCode
 from infra import codec, eventlog, fanout, postgres
 from infra.vault import Vault
 from services import checkpoints
@@ -48,6 +51,13 @@ class Town:
     async def deposit(self, name: str, amount: int = 100) -> None:
         deposit = wallet.Deposit(amount, "EUR", "ref-1")
         assert isinstance(await self.send("ops", Role.OPERATOR, f"wallet:{name}", deposit), Accepted)
+
+    async def adjust(self, name: str, amount: int, reason: str) -> None:
+        """One of the staff proposes it, and another one approves."""
+        asked = proposals.AdjustBalance(name, amount, "EUR", AdjustmentCode.OTHER, reason)
+        stream = PROPOSAL + proposals.id_of("ops", f"k{self.keys + 1}")
+        assert isinstance(await self.send("ops", Role.OPERATOR, stream, proposals.Propose(asked)), Accepted)
+        assert isinstance(await self.send("sue", Role.SUPERVISOR, stream, proposals.Approve()), Accepted)
 
     async def grow(self, events: int, name: str = "ann") -> None:
         """Append this many events, all of them deposits of a player that is there."""

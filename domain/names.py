@@ -1,0 +1,10 @@
+"""What streams are called: a prefix that says of which kind they are, and whose. The house has a name of its own."""
+
+HOUSE = "house"
+TABLE, WALLET, REFUSED, AUDIT, PROPOSAL = "table:", "wallet:", "refused:", "audit:", "proposal:"
+RESETTLEMENT = "resettlement:"
+
+
+def table_of(round_id: str) -> str:
+    """The table of a round id, which is `<table>.<n>`."""
+    return round_id.rpartition(".")[0]
