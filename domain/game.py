@@ -68,6 +68,16 @@ class RoundTotals(Struct, frozen=True):
     """Bettors whose stake is still open: a round with any cannot be concluded."""
 
 
+class Ended(Struct, frozen=True):
+    """A round that is over, or a match, by events of its table: the one that opened it, its result if that is one by
+    itself, and its end."""
+
+    game: str
+    opened: Any
+    resulted: Any
+    ended: Any
+
+
 NO_TOTALS = RoundTotals(bettors=0, staked=0, returned=0, open=0)
 
 
@@ -77,6 +87,10 @@ def _no_totals() -> RoundTotals:
 
 def _none_blocked(_player: str) -> bool:
     return False
+
+
+def _none_ended(round_id: str) -> "Ended | None":
+    raise LookupError(f"whether {round_id} is over cannot be read here")
 
 
 def _no_seal(round_id: str) -> SealedSeed:
@@ -112,6 +126,8 @@ class Context(Struct, frozen=True):
     """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
     read_totals: Callable[[], RoundTotals] = _no_totals
     """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
+    ended: Callable[[str], Ended | None] = _none_ended
+    """Reads a round or match that is over from the log, under its lock; None if there is none."""
     blocked: Callable[[str], bool] = _none_blocked
     """Has the operator blocked this player? For what stakes somebody else's money than the caller's, as a deal does."""
     seal: Callable[[str], SealedSeed] = _no_seal
@@ -272,6 +288,10 @@ E = TypeVar("E")
 C = TypeVar("C")
 
 
+def _never_corrected(_opened: Any, _cards: tuple[Card, ...]) -> tuple[Any, ...]:
+    return ()
+
+
 class Game(Struct, Generic[S, E, C], frozen=True):
     """A game. `decide` holds every rule and may raise Rejected; `evolve` holds none and never fails."""
 
@@ -331,6 +351,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """How this player's payout follows, given the events as above: the odds and the arithmetic, to the unit. Where
     players hold chips, of the `PaidOut` of the round or of the match; the last hand's events are enough. Unexplained
     if it does not follow. That a bet was placed at all is for its player's wallet to tell."""
+    corrected: Callable[[E, tuple[Card, ...]], tuple[E, ...]] = _never_corrected
+    """The events that a round would have had with other cards than were recorded, from its opening, which is given, to
+    its result. Empty where its cards cannot be others, or these cannot be its cards."""
     reveals_match: Callable[[str, Iterable[E]], Any] | None = None
     """The same of a match of several rounds, given the table's events from its opening to its end. None where a round
     is all that is played for."""

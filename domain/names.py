@@ -2,7 +2,7 @@
 
 HOUSE = "house"
 TABLE, WALLET, REFUSED, AUDIT = "table:", "wallet:", "refused:", "audit:"
-PROPOSAL, INCIDENT = "proposal:", "incident:"
+PROPOSAL, RESETTLEMENT, INCIDENT = "proposal:", "resettlement:", "incident:"
 
 
 def makes_rounds(stream: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain import auditing, house, incidents, proposals, refused
+from domain import auditing, house, incidents, proposals, refused, resettlements
 from domain.game import Context, Decision, Game, Micros
 from domain.games import GAMES
 from domain.names import TABLE
@@ -82,6 +82,16 @@ _PROPOSAL = Kind(
     lambda state, _event: proposals.round_of(state),
     proposals.deadline,
 )
+_RESETTLEMENT = Kind(
+    "resettlement",
+    resettlements.Event,
+    resettlements.State,
+    resettlements.INITIAL,
+    resettlements.evolve,
+    resettlements.decide,
+    lambda _state, event: event.round,
+    resettlements.deadline,
+)
 _INCIDENT = Kind(
     "incident",
     incidents.Event,
@@ -94,7 +104,16 @@ _INCIDENT = Kind(
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
-    for kind in (_WALLET, _HOUSE, _REFUSED, _AUDIT, _PROPOSAL, _INCIDENT, *map(_of_game, GAMES.values()))
+    for kind in (
+        _WALLET,
+        _HOUSE,
+        _REFUSED,
+        _AUDIT,
+        _PROPOSAL,
+        _RESETTLEMENT,
+        _INCIDENT,
+        *map(_of_game, GAMES.values()),
+    )
 }  # fmt: skip
 """By name, which `streams.decider` has of every stream."""
 

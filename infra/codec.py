@@ -19,7 +19,7 @@ SCHEMAS: dict[str, int] = {}
 UPCASTERS: dict[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """From (type, schema) to the next schema of that type."""
 
-STATE_SCHEMA = 1
+STATE_SCHEMA = 2
 """The shape of folded states in `streams`. Raise it when a state changes shape: older rows are folded anew."""
 
 _encoder = msgspec.json.Encoder()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from domain.money import Amount
-from domain.names import makes_rounds
 from infra import eventlog
 from infra.eventlog import EventRow
 from infra.postgres import Pool
@@ -66,8 +65,9 @@ async def compare(pool: Pool, operator: str, at: Checkpoint, findings: Finder) -
     folding: _Folding | None = None
     place: tuple[str, int] = ("", 0)
     while records := await pool.fetch(SQL["events_by_round"], operator, *place, PAGE):
-        place = (records[-1]["round"], records[-1]["position"])
-        rows = [row for record in records if makes_rounds((row := eventlog.row_of(record)).stream)]
+        page = [eventlog.row_of(record) for record in records]
+        place = (page[-1].round or "", page[-1].position)
+        rows = [row for row in page if rounds.told_of(row) is not None]
         new = list({row.round or "" for row in rows} - ({folding.round} if folding else set()))
         stored, bettors = await _stored(pool, operator, at.generation, new)
         for row in rows:

@@ -22,6 +22,7 @@ from infra import columns
 from infra.eventlog import EventRow
 from infra.postgres import Connection, Pool
 from infra.sql import queries
+from services.projections import resettled
 from services.projections.projection import Place, Projection
 
 SQL = queries("rounds")
@@ -151,7 +152,9 @@ def match_of(row: EventRow) -> str | None:
 
 
 def told_of(row: EventRow) -> str | None:
-    """Which row is told of: a round's or a match's."""
+    """Which row is told of: a round's or a match's. What came to it after it was settled changes neither."""
+    if row.type == resettled.TYPE:
+        return None
     return match_of(row) or row.round
 
 
@@ -270,6 +273,7 @@ def _bettor(
 
 
 async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
+    await resettled.apply(connection, place, rows)
     told = [(about, row) for row in rows if (about := told_of(row)) is not None]
     if not told:
         return
@@ -373,4 +377,4 @@ async def history(
     return [bettor_of(record) for record in await pool.fetch(SQL["history"], operator, player, until, limit)]
 
 
-ROUNDS = Projection("rounds", apply, (SQL["clear"], SQL["clear_bettors"]))
+ROUNDS = Projection("rounds", apply, (SQL["clear"], SQL["clear_bettors"], resettled.SQL["clear"]))

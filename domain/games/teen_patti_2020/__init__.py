@@ -64,4 +64,5 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     explains_round=explain.explains_round,
     explains_payout=explain.explains_payout,
     long_run=views.long_run,
+    corrected=views.corrected,
 )

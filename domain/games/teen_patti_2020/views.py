@@ -14,7 +14,7 @@ from domain.game import Cancelled, LongRun, Micros, Open, Outcome, Resulted, Sea
 from domain.games.teen_patti_2020 import events
 from domain.games.teen_patti_2020.events import NextSeed, RecentResult
 from domain.games.teen_patti_2020.pays import Result, Showdown, SpotReturn, most_won, returns_of, showdown
-from domain.games.teen_patti_2020.rules import SLOTS, Config, Slot
+from domain.games.teen_patti_2020.rules import SLOTS, Config, Kind, Slot
 from domain.games.teen_patti_2020.state import (
     Betting,
     Between,
@@ -169,6 +169,17 @@ def result(state: State) -> Outcome | None:
             return Cancelled(on.id, reason)
         case _:
             return None
+
+
+def corrected(opened: events.Event, cards: tuple[Card, ...]) -> tuple[events.Event, ...]:
+    """Of a live round, whose scanner can have read wrongly: what an rng table deals is committed to before."""
+    if not isinstance(opened, events.RoundOpened) or opened.config.kind is not Kind.LIVE:
+        return ()
+    if len(cards) != len(SLOTS) or len(set(cards)) != len(SLOTS):
+        return ()
+    at = opened.closes_at
+    dealt_again = (events.CardDealt(opened.round, *each, None, at) for each in zip(SLOTS, cards, strict=True))
+    return (opened, *dealt_again, events.RoundResulted(opened.round, showdown(cards), at))
 
 
 # --- To whoever checks a round ------------------------------------------------------------------------------------
