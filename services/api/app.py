@@ -21,6 +21,7 @@ from services.api import (
     proposals,
     records,
     reports,
+    resettlements,
     rounds,
     selfchecks,
     significant,
@@ -77,6 +78,7 @@ _V1 = (
     *selfchecks.HANDLERS,
     *significant.HANDLERS,
     *proposals.HANDLERS,
+    *resettlements.HANDLERS,
     *keys.HANDLERS,
 )
 
