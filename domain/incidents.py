@@ -130,8 +130,18 @@ _OVER: dict[IncidentKind, str] = {
 """Once it is over. One bet that came late, or a picture that was gone, takes nothing from those who won."""
 
 
-def allowed(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution, ...]:
-    """How an incident may be resolved; whether this table can do so (scan cards, play matches) is the table's say."""
+_ORDERS = {R.VOID: "CancelRound", R.VOID_MATCH: "CancelMatch", R.RESCAN: "RescanCards"}
+"""What the table is told to do; a supervisor could. Whatever else, it is told to go on."""
+
+
+def allowed(kind: IncidentKind, phase: IncidentPhase, game: Game[Any, Any, Any]) -> tuple[Resolution, ...]:
+    """How an incident may be resolved at a table of this game."""
+    known = {member.__name__ for member in game.commands[Role.SUPERVISOR].__args__}
+    by_the_rules = (each for each in _by_the_rules(kind, phase) if _ORDERS.get(each, "Resume") in known)
+    return tuple(each for each in by_the_rules if each is not R.CORRECT or Role.STUDIO in game.commands)
+
+
+def _by_the_rules(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution, ...]:
     match phase:
         case IncidentPhase.IDLE:
             return (R.RESUME, R.UNFOUNDED)
@@ -141,7 +151,7 @@ def allowed(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution, ...]:
             IncidentPhase.BETTING
         ):  # nothing lies there to be scanned again; and a card that was seen decides bets to come
             not_yet = {R.RESCAN, R.RESUME} if kind is IncidentKind.EXPOSED_CARD else {R.RESCAN}
-            return tuple(each for each in allowed(kind, IncidentPhase.PLAYING) if each not in not_yet)
+            return tuple(each for each in _by_the_rules(kind, IncidentPhase.PLAYING) if each not in not_yet)
         case IncidentPhase.PLAYING:
             named = tuple(map(Resolution, _ON[kind].split()))
             return (*named, R.VOID_MATCH, R.UNFOUNDED)
@@ -266,7 +276,7 @@ def decide(state: State, command: Command, context: Context) -> Decision:
         case Incident(), ResolveIncident():
             return _resolve(state, command, context)
         case Incident(), ResolveByProposal():
-            return _resolve_by(state, command)
+            return _resolve_by(state, command, context)
         case never:
             assert_never(never)
 
@@ -287,7 +297,7 @@ def _report(command: ReportIncident, context: Context) -> Decision:
 def _resolve(incident: Incident, command: ResolveIncident, context: Context) -> Decision:
     game, standing = _table(incident.table, context)
     phase = phase_of(incident, standing)
-    _check(incident, command.resolution, phase)
+    _check(incident, command.resolution, phase, game)
     asks: tuple[Ask, ...] = ()
     if phase in (IncidentPhase.IDLE, IncidentPhase.BETTING, IncidentPhase.PLAYING):
         asks = _asks(incident, command.resolution, game, standing, context)
@@ -296,16 +306,17 @@ def _resolve(incident: Incident, command: ResolveIncident, context: Context) -> 
     return Decision((Resolved(command.resolution, command.words, context.actor),), asks=asks)
 
 
-def _resolve_by(incident: Incident, command: ResolveByProposal) -> Decision:
+def _resolve_by(incident: Incident, command: ResolveByProposal, context: Context) -> Decision:
     """That the round is over and settled is seen to by what corrects it."""
     if command.round != incident.round:
         raise Rejected(Rule.IncidentOfAnotherRound, round=incident.round or "")
-    _check(incident, command.resolution, IncidentPhase.OVER)
+    game, _ = _table(incident.table, context)
+    _check(incident, command.resolution, IncidentPhase.OVER, game)
     return Decision((Resolved(command.resolution, command.words, command.proposed_by, command.proposal),))
 
 
-def _check(incident: Incident, resolution: Resolution, phase: IncidentPhase) -> None:
-    may = allowed(incident.kind, phase)
+def _check(incident: Incident, resolution: Resolution, phase: IncidentPhase, game: Game[Any, Any, Any]) -> None:
+    may = allowed(incident.kind, phase, game)
     if resolution not in may:
         raise Rejected(Rule.ResolutionNotAllowed, kind=incident.kind, phase=phase, allowed=tuple(map(str, may)))
 
@@ -316,12 +327,10 @@ def _asks(
     """What the table is told to do."""
     reason = _told(incident.kind, context)
     match resolution:
-        case R.VOID | R.VOID_MATCH:
-            if incident.by == context.actor:
-                raise Rejected(Rule.SecondPersonNeeded)
-            order = _order(game, "CancelRound" if resolution is R.VOID else "CancelMatch", reason=reason)
-        case R.RESCAN:
-            order = _order(game, "RescanCards", reason=reason)
+        case R.VOID | R.VOID_MATCH if incident.by == context.actor:
+            raise Rejected(Rule.SecondPersonNeeded)
+        case R.VOID | R.VOID_MATCH | R.RESCAN:
+            order = _order(game, _ORDERS[resolution], reason=reason)
         case _ if not standing.paused:
             return ()
         case _:
@@ -342,10 +351,7 @@ def _table(table: str, context: Context) -> tuple[Game[Any, Any, Any], Standing]
 
 def _order(game: Game[Any, Any, Any], name: str, **fields: str) -> Any:
     """The supervisor's own command of this name."""
-    try:
-        return msgspec.convert({"type": name, **fields}, type=game.commands[Role.SUPERVISOR])
-    except msgspec.ValidationError:
-        raise Rejected(Rule.ResolutionNotAllowed, game=game.name, command=name) from None
+    return msgspec.convert({"type": name, **fields}, type=game.commands[Role.SUPERVISOR])
 
 
 def _told(kind: IncidentKind, context: Context) -> str:

@@ -22,6 +22,7 @@ from services.api import (
     proposals,
     records,
     reports,
+    resettlements,
     rounds,
     selfchecks,
     significant,
@@ -78,6 +79,7 @@ _V1 = (
     *selfchecks.HANDLERS,
     *significant.HANDLERS,
     *proposals.HANDLERS,
+    *resettlements.HANDLERS,
     *incidents.HANDLERS,
     *keys.HANDLERS,
 )

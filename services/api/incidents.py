@@ -74,7 +74,9 @@ class IncidentStep(Struct, frozen=True):
 
 
 class IncidentTold(Struct, frozen=True):
-    """`allowed` is how it may be resolved as things stand; `steps` are what was reported, noted and resolved."""
+    """`allowed` is how it may be resolved as things stand; once the round is over, `correct` and `void` are proposed as
+    a resettlement of it (`POST /v1/rounds/{round}/resettlements`) that names the incident. `steps` are what was
+    reported, noted and resolved."""
 
     incident: IncidentView
     allowed: tuple[Resolution, ...]
@@ -124,17 +126,17 @@ async def one(pool: Pool, operator: str, name: str) -> IncidentTold | None:
     if row is None:
         return None
     found: Incident = codec.decode_state("incident", row["state"])
-    allowed = () if found.resolution else incidents.allowed(found.kind, await _phase(pool, operator, found))
+    allowed = () if found.resolution else await _allowed(pool, operator, found)
     steps = [step async for step in eventlog.of_stream(pool, operator, INCIDENT + name, 0)]
     told = tuple(IncidentStep(each.position, each.at, each.actor, each.role, each.event) for each in steps)
     return IncidentTold(view(INCIDENT + name, row["position"], found), allowed, told)
 
 
-async def _phase(pool: Pool, operator: str, incident: Incident) -> incidents.IncidentPhase:
+async def _allowed(pool: Pool, operator: str, incident: Incident) -> tuple[Resolution, ...]:
     row = await pool.fetchrow(eventlog.SQL["stream"], operator, TABLE + incident.table)
     assert row is not None, "an incident is of a table that is there"
-    state = codec.decode_state(row["decider"], row["state"])
-    return incidents.phase_of(incident, GAMES[row["decider"]].standing(state))
+    game, state = GAMES[row["decider"]], codec.decode_state(row["decider"], row["state"])
+    return incidents.allowed(incident.kind, incidents.phase_of(incident, game.standing(state)), game)
 
 
 @post("/incidents", guards=[REPORTERS], body=ReportIncident)
@@ -163,7 +165,7 @@ async def note_incident(request: Asked, incident: FromPath[str]) -> Done:
 async def resolve_incident(request: Asked, incident: FromPath[str]) -> Done:
     """Say what was done about it, and have it done: the table goes on, is scanned again from the first card, or the
     round is voided, by another person than who reported it. What is allowed depends on what it was and on how far the
-    round is."""
+    round is. A round that is over is put right by a resettlement, which is proposed."""
     command = await command_of(request)
     body = decode(_resolve, command.body)
     return await _sent(request, command, incident, body, await _game_of(request, incident))

@@ -54,7 +54,8 @@ DOOR = {
     "IncidentOfAnotherRound": "The incident is about another round.",
     "IncidentResolved": "The incident was resolved already; notes can still be added.",
     "ResolutionNotAllowed": "The rules do not allow this of such an incident, as far as its round is now.",
-    "ProposalNeeded": "A round that is over is corrected by a proposal, which a second person approves.",
+    "ProposalNeeded": "A round that is over is put right by two persons: propose a resettlement of it that names the "
+    "incident, which is resolved when another person approves.",
     "TooManyNotes": "An incident has at most 50 notes.",
     "AlreadyDecided": "The command was decided before it could be fenced.",
     "Fenced": "The command's key was fenced before it came: it did not happen and never will.",

@@ -20,7 +20,9 @@ from domain.incidents import (
     ResolveByProposal,
     ResolveIncident,
 )
-from domain.names import INCIDENT, TABLE, WALLET
+from domain.names import INCIDENT, PROPOSAL, RESETTLEMENT, TABLE, WALLET
+from domain.proposals import Approve, Propose, Resettle
+from domain.resettlements import Basis, Corrected, Void
 from domain.wallet import commands as wallet
 from services.batch import Accepted, Entry, Refused
 from tests.domain.pocket_house import OPERATOR, PocketHouse
@@ -40,7 +42,8 @@ wrong_result    resume void    resume rescan void    correct void stands
 system_fault    resume void    resume rescan void    correct void stands
 other           resume void    resume rescan void    correct void stands
 """
-"""Besides, whatever it was: unfounded; and where a round that is on may be voided, so may its match."""
+"""Besides, whatever it was: unfounded; and where a round that is on may be voided, so may the match that it is of."""
+BANKED = GAMES["teen_patti_2020"]
 
 COLUMNS = {IncidentPhase.BETTING: (16, 31), IncidentPhase.PLAYING: (31, 53), IncidentPhase.OVER: (53, None)}
 ON_TABLE = {"VOID": "RoundCancelled", "RESUME": "RoundResumed", "UNFOUNDED": "RoundResumed", "RESCAN": "RescanOrdered"}
@@ -148,15 +151,19 @@ def test_the_rules_allow_what_this_table_says_and_nothing_else() -> None:
     told = allowed()
     assert {kind for kind, _ in told} == set(IncidentKind)
     for (kind, phase), named in told.items():
-        more = {"void_match"} if "void" in named and phase is not IncidentPhase.OVER else set()
-        assert set(incidents.allowed(kind, phase)) == named | more, (kind, phase)
+        assert set(incidents.allowed(kind, phase, BANKED)) == named, (kind, phase)
+        match = {"void_match"} if "void" in named and phase is not IncidentPhase.OVER else set()
+        assert set(incidents.allowed(kind, phase, GAMES["gin_rummy"])) == (named | match) - {"rescan", "correct"}, (
+            kind,
+            phase,
+        )
 
 
 @pytest.mark.parametrize("kind", IncidentKind)
 def test_without_a_round_nothing_is_voided_and_while_money_is_on_its_way_nothing_is_changed(kind: IncidentKind) -> None:
-    assert set(incidents.allowed(kind, IncidentPhase.IDLE)) == {"resume", "unfounded"}
+    assert set(incidents.allowed(kind, IncidentPhase.IDLE, BANKED)) == {"resume", "unfounded"}
     for phase in (IncidentPhase.FINAL, IncidentPhase.PAST):
-        assert set(incidents.allowed(kind, phase)) == {"stands", "unfounded"}
+        assert set(incidents.allowed(kind, phase, BANKED)) == {"stands", "unfounded"}
 
 
 @pytest.mark.parametrize("phase", COLUMNS)
@@ -167,11 +174,11 @@ def test_what_the_table_allows_is_done_and_what_it_does_not_changes_nothing(phas
             pit.report(kind=kind, **({"round": "t.1"} if phase == "over" else {}))
             before = dict(pit.house.streams)
             answer = pit.resolve("sue", resolution)
-            if resolution not in allowed()[kind, phase] | {"void_match"}:
+            if resolution not in allowed()[kind, phase]:
                 assert answer.rule == "ResolutionNotAllowed", (kind, resolution)
-                assert answer.facts["allowed"] == tuple(incidents.allowed(kind, phase))
-            elif resolution in ("void_match", "correct") or (phase == "over" and resolution == "void"):
-                assert answer.rule in ("ResolutionNotAllowed", "ProposalNeeded")
+                assert answer.facts["allowed"] == tuple(incidents.allowed(kind, phase, BANKED))
+            elif phase == "over" and resolution in ("void", "correct"):
+                assert answer.rule == "ProposalNeeded"
             else:
                 done = [] if phase == "over" else [ON_TABLE[resolution.name]]
                 assert names(answer) == ["Resolved", *done], (kind, resolution)
@@ -314,6 +321,72 @@ def test_a_proposal_about_another_round_resolves_nothing() -> None:
     assert pit.send("sid", INCIDENT + "i", other).rule == "IncidentOfAnotherRound"
     same = msgspec.structs.replace(other, round="t.1")
     assert pit.send("sid", INCIDENT + "i", same).rule == "ResolutionNotAllowed"  # a late bet voids no round
+
+
+# --- Rounds that are over ------------------------------------------------------------------------------------------
+
+
+def propose(pit: Pit, basis: Basis, round_id: str = "t.1", incident: str = "i") -> Any:
+    asked = Resettle(round_id, basis, "by the video", incident)
+    return pit.send("ops", PROPOSAL + f"p{pit.sent}", Propose(asked))
+
+
+def approve(pit: Pit, who: str = "sue") -> Any:
+    last = next(row.stream for row in reversed(pit.house.rows) if row.type == "proposal.Proposed")
+    return pit.send(who, last, Approve())
+
+
+@pytest.mark.parametrize("basis", [Corrected(parse("As 2h Ad 2c Kc 9d")), Void()])
+def test_what_two_persons_want_resettles_the_round_and_resolves_the_incident_in_one_breath(basis: Basis) -> None:
+    pit = Pit().to("over")
+    pit.report(round="t.1")
+    assert names(propose(pit, basis)) == ["Proposed"]
+    assert (pit.incident.resolution, approve(pit, "ops").rule) == (None, "SecondPersonNeeded")
+    assert names(approve(pit)) == ["Approved", "Opened", "Resolved"]
+    told = pit.incident
+    assert told.resolution == ("correct" if isinstance(basis, Corrected) else "void")
+    assert (told.resolved_by, pit.house.state(RESETTLEMENT + "t.1").basis) == ("ops", basis)
+    assert propose(pit, Void()).rule == "ResettlementIsOn"
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "round_id", "rule"),
+    [
+        ("late_bet", "i", "t.1", "ResolutionNotAllowed"),  # one bet voids no round for all
+        ("wrong_card", "j", "t.1", "UnknownIncident"),
+        ("wrong_card", "i", "t.2", "RoundNotSettled"),
+    ],
+)
+def test_what_the_incident_does_not_allow_cannot_even_be_proposed(
+    kind: str, about: str, round_id: str, rule: str
+) -> None:
+    pit = Pit().to("over")
+    pit.report(kind=kind, round="t.1")
+    assert propose(pit, Void(), round_id, about).rule == rule
+    assert not any(row.stream.startswith((PROPOSAL, RESETTLEMENT)) for row in pit.house.rows)
+
+
+def test_an_incident_that_was_resolved_meanwhile_is_not_resolved_again_by_the_approval() -> None:
+    pit = Pit().to("over")
+    pit.report(round="t.1")
+    propose(pit, Void())
+    pit.resolve("sid", "stands")
+    assert approve(pit).rule == "IncidentResolved"
+    assert pit.house.state(RESETTLEMENT + "t.1") is None
+
+
+def test_a_round_that_was_voided_while_it_was_on_needs_no_second_voiding() -> None:
+    pit = Pit().to("playing")
+    pit.report(kind="deck_count")
+    pit.resolve("sue", "void")
+    pit.send("platform", WALLET + "ann", SettleBettor("t.1"))
+    pit.send("platform", TABLE + "t", ConcludeRound("t.1"))
+    pit.send("dan", INCIDENT + "j", ReportIncident("t", IncidentKind.MISDEAL, "besides", "t.1"))
+    assert propose(pit, Void(), incident="j").rule == "RoundNotSettled"
+    assert names(pit.send("sue", INCIDENT + "j", ResolveIncident(Resolution.STANDS, "void already"))) == ["Resolved"]
+
+
+# --- Where players hold chips --------------------------------------------------------------------------------------
 
 
 def seated(pit: Pit, table: str, amount: int) -> None:
