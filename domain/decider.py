@@ -18,6 +18,7 @@ from domain.game import (
     Cancelled,
     Context,
     Decision,
+    Ended,
     Game,
     Micros,
     Open,
@@ -27,6 +28,7 @@ from domain.game import (
     SealedSeed,
     SealedText,
     TableFaulted,
+    no_table,
 )
 from domain.games import GAMES
 from domain.money import Bet, Refund, Settle, Transfer
@@ -113,6 +115,10 @@ def no_totals(round_id: str) -> RoundTotals:
     raise LookupError(f"the sums of {round_id} cannot be read here")
 
 
+def none_ended(round_id: str) -> Ended | None:
+    raise LookupError(f"whether {round_id} is over cannot be read here")
+
+
 def none_blocked(_player: str) -> bool:
     return False
 
@@ -139,6 +145,7 @@ class Decider:
         open_sealed: Open,
         totals: Callable[[str], RoundTotals] = no_totals,
         decided: Callable[[str, str], bool] = none_decided,
+        ended: Callable[[str], Ended | None] = none_ended,
     ) -> None:
         self.streams = streams
         self.now = now
@@ -147,6 +154,7 @@ class Decider:
         self._open = open_sealed
         self._totals = totals
         self._decided = decided
+        self._ended = ended
 
     def decide(self, submission: Submission) -> Decided:
         """What the command gives. Raises Rejected, or Missing when a stream has to be loaded first."""
@@ -185,6 +193,7 @@ class Decider:
         round_id: str | None = None,
         stakes: tuple[Bet, ...] = (),
         blocked: Callable[[str], bool] = none_blocked,
+        at_table: Callable[[str], tuple[Game[Any, Any, Any], Any]] = no_table,
     ) -> Context:
         return Context(
             operator=submission.operator,
@@ -197,9 +206,11 @@ class Decider:
             stakes=stakes,
             read_totals=lambda: self._totals(round_id or ""),
             blocked=blocked,
+            ended=self._ended,
             seal=partial(self._seal, game),
             seal_text=partial(self._seal_text, game),
             open=self._open,
+            at_table=at_table,
         )
 
     def _settle(self, stream: str, round_id: str) -> Decided:
@@ -294,9 +305,14 @@ class _Trial:
         assert kind, submission.stream
         assert kind.decide, submission.stream
         state = self._now(submission.stream).state
-        decision = kind.decide(state, submission.command, self.decider.context(submission))
+        decision = kind.decide(state, submission.command, self.decider.context(submission, at_table=self._at))
         self._append(submission.stream, kind, state, decision.events)
         return decision
+
+    def _at(self, table: str) -> tuple[Game[Any, Any, Any], Any]:
+        """A table as it is by now, for whoever decides beside it."""
+        found = self._now(TABLE + table)
+        return _game_of(TABLE + table, found), found.state
 
     def transfer(self, transfer: Transfer) -> None:
         stream = WALLET + transfer.player
@@ -318,15 +334,17 @@ class _Trial:
 
     def assert_conserved(self) -> None:
         """Money only moves: what wallets and table gained is what the events' double entry says, and sums to zero."""
-        cash = stakes = tables = 0
+        cash = stakes = tables = owed = 0
         for name, stream in self.after.items():
             if stream.decider == "wallet":
                 before = self.decider.stream(name).state
                 cash += stream.state.cash
                 stakes += stream.state.open_stakes
+                owed -= stream.state.owed
                 if isinstance(before, Wallet):
                     cash -= before.cash
                     stakes -= before.open_stakes
+                    owed += before.owed
         total = 0
         for recorded in self.recorded:
             if recorded.stream.startswith(WALLET):
@@ -338,9 +356,11 @@ class _Trial:
                         stakes -= gain
                     elif account is Account.TABLES:
                         tables += gain
-        conserved = cash == stakes == total == tables + self._held == 0
-        if not conserved:
-            raise AssertionError(f"money made or lost: cash {cash}, stakes {stakes}, sum {total}, tables {tables}")
+                    elif account is Account.OWED:
+                        owed -= gain
+        if not cash == stakes == owed == total == tables + self._held == 0:
+            found = f"cash {cash}, stakes {stakes}, owed {owed}, sum {total}, tables {tables}"
+            raise AssertionError(f"money made or lost: {found}")
 
 
 def record_of(submission: Submission) -> str:

@@ -68,6 +68,16 @@ class RoundTotals(Struct, frozen=True):
     """Bettors whose stake is still open: a round with any cannot be concluded."""
 
 
+class Ended(Struct, frozen=True):
+    """A round that is over, or a match, by events of its table: the one that opened it, its result if that is one by
+    itself, and its end."""
+
+    game: str
+    opened: Any
+    resulted: Any
+    ended: Any
+
+
 NO_TOTALS = RoundTotals(bettors=0, staked=0, returned=0, open=0)
 
 
@@ -77,6 +87,10 @@ def _no_totals() -> RoundTotals:
 
 def _none_blocked(_player: str) -> bool:
     return False
+
+
+def _none_ended(round_id: str) -> "Ended | None":
+    raise LookupError(f"whether {round_id} is over cannot be read here")
 
 
 def _no_seal(round_id: str) -> SealedSeed:
@@ -90,6 +104,10 @@ def _no_seal_text(round_id: str, _text: str) -> SealedText:
 def no_open(round_id: str, _sealed: Sealed) -> bytes:
     """For a process that holds no key: whatever needs a card fails."""
     raise LookupError(f"this process may not open what was sealed for {round_id}")
+
+
+def no_table(table: str) -> tuple["Game[Any, Any, Any]", Any]:
+    raise LookupError(f"the table {table} cannot be looked at here")
 
 
 class Context(Struct, frozen=True):
@@ -108,6 +126,8 @@ class Context(Struct, frozen=True):
     """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
     read_totals: Callable[[], RoundTotals] = _no_totals
     """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
+    ended: Callable[[str], Ended | None] = _none_ended
+    """Reads a round or match that is over from the log, under its lock; None if there is none."""
     blocked: Callable[[str], bool] = _none_blocked
     """Has the operator blocked this player? For what stakes somebody else's money than the caller's, as a deal does."""
     seal: Callable[[str], SealedSeed] = _no_seal
@@ -116,6 +136,8 @@ class Context(Struct, frozen=True):
     """Seal, for this round id, words that the log must not show."""
     open: Open = no_open
     """What was sealed for a round, for a process that holds its key; called only when a card or text is needed."""
+    at_table: Callable[[str], tuple["Game[Any, Any, Any]", Any]] = no_table
+    """The game of a table, and the table as it is; for what is decided beside it. Refused where there is none."""
 
     @property
     def totals(self) -> RoundTotals:
@@ -159,6 +181,28 @@ class Cancelled(Struct, frozen=True, tag=True):
 
 
 Outcome = Resulted | Cancelled
+
+
+class Stage(StrEnum):
+    """How far a table is with the round that is on."""
+
+    CLOSED = "closed"
+    """The table is not open."""
+    IDLE = "idle"
+    """No round is on."""
+    BETTING = "betting"
+    """Bets are taken on what cards will come."""
+    PLAYING = "playing"
+    FINAL = "final"
+    """The outcome is final, and its money is on its way."""
+
+
+class Standing(Struct, frozen=True):
+    """How a table stands, in words that every game has. `stage` is that from before a pause, while there is one."""
+
+    round: str | None
+    stage: Stage
+    paused: bool
 
 
 class Brought(Struct, frozen=True):
@@ -244,6 +288,10 @@ E = TypeVar("E")
 C = TypeVar("C")
 
 
+def _never_corrected(_opened: Any, _cards: tuple[Card, ...]) -> tuple[Any, ...]:
+    return ()
+
+
 class Game(Struct, Generic[S, E, C], frozen=True):
     """A game. `decide` holds every rule and may raise Rejected; `evolve` holds none and never fails."""
 
@@ -286,6 +334,8 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """When the clock has work at this table: the next `TimeOut`, or at once while a round waits to be concluded."""
     round: Callable[[S], str | None]
     """The id of the round that is on, if one is."""
+    standing: Callable[[S], Standing]
+    """How far the table is, for whoever decides beside it."""
     result: Callable[[S], Outcome | None]
     """The final outcome of a round whose bets are not all settled yet."""
     hidden_cards: bool
@@ -301,6 +351,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     """How this player's payout follows, given the events as above: the odds and the arithmetic, to the unit. Where
     players hold chips, of the `PaidOut` of the round or of the match; the last hand's events are enough. Unexplained
     if it does not follow. That a bet was placed at all is for its player's wallet to tell."""
+    corrected: Callable[[E, tuple[Card, ...]], tuple[E, ...]] = _never_corrected
+    """The events that a round would have had with other cards than were recorded, from its opening, which is given, to
+    its result. Empty where its cards cannot be others, or these cannot be its cards."""
     reveals_match: Callable[[str, Iterable[E]], Any] | None = None
     """The same of a match of several rounds, given the table's events from its opening to its end. None where a round
     is all that is played for."""

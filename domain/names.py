@@ -1,7 +1,14 @@
 """What streams are called: a prefix that says of which kind they are, and whose. The house has a name of its own."""
 
 HOUSE = "house"
-TABLE, WALLET, REFUSED, AUDIT, PROPOSAL = "table:", "wallet:", "refused:", "audit:", "proposal:"
+TABLE, WALLET, REFUSED, AUDIT = "table:", "wallet:", "refused:", "audit:"
+PROPOSAL, RESETTLEMENT, INCIDENT = "proposal:", "resettlement:", "incident:"
+
+
+def makes_rounds(stream: str) -> bool:
+    """Whether rounds are made of its events: a table's, and its players' money. Any other event that names a round is
+    about it, and may come long after."""
+    return stream.startswith((TABLE, WALLET))
 
 
 def table_of(round_id: str) -> str:

@@ -11,10 +11,14 @@ from typing import Annotated, assert_never
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from domain import resettlements
 from domain.errors import Rejected
 from domain.game import SECOND, Ask, Context, Decision, Micros, TimeOut
-from domain.names import PROPOSAL, WALLET
-from domain.wallet.commands import Adjust, Code, Signed, Text
+from domain.incidents import Resolution, ResolveByProposal
+from domain.names import INCIDENT, PROPOSAL, RESETTLEMENT, WALLET
+from domain.resettlements import Basis, Corrected
+from domain.wallet import commands as wallet
+from domain.wallet.commands import Adjust, Code, Money, Signed, Text
 from domain.wallet.rules import AdjustmentCode
 
 OPEN_FOR: Micros = 7 * 24 * 3_600 * SECOND
@@ -43,7 +47,25 @@ class AdjustBalance(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     reason: Words
 
 
-Asked = AdjustBalance
+class Resettle(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Settle a settled round, or match, once more. `incident` is what it is about, if that is on record."""
+
+    round: str
+    basis: Basis
+    reason: Words
+    incident: Text = ""
+
+
+class WriteOff(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Give up what a player owes, or a part of it."""
+
+    player: str
+    amount: Money
+    currency: Code
+    reason: Words
+
+
+Asked = AdjustBalance | Resettle | WriteOff
 """What is asked for; each says why (`reason`), and may say in which `round`."""
 
 
@@ -53,8 +75,23 @@ def asks(proposal: str, by: str, asked: Asked) -> tuple[Ask, ...]:
         case AdjustBalance():
             adjust = Adjust(asked.amount, asked.currency, asked.code, asked.reason, by, proposal)
             return (Ask(WALLET + asked.player, adjust),)
+        case Resettle():
+            resettle = resettlements.Resettle(asked.basis, asked.incident, asked.reason, by, proposal)
+            return (Ask(RESETTLEMENT + asked.round, resettle), *_resolved(proposal, by, asked))
+        case WriteOff():
+            write_off = wallet.WriteOff(asked.amount, asked.currency, asked.reason, by, proposal)
+            return (Ask(WALLET + asked.player, write_off),)
         case never:
             assert_never(never)
+
+
+def _resolved(proposal: str, by: str, asked: Resettle) -> tuple[Ask, ...]:
+    """The incident that it is about is resolved by it."""
+    if not asked.incident:
+        return ()
+    resolution = Resolution.CORRECT if isinstance(asked.basis, Corrected) else Resolution.VOID
+    resolve = ResolveByProposal(resolution, asked.round, asked.reason, by, proposal)
+    return (Ask(INCIDENT + asked.incident, resolve),)
 
 
 # --- Commands -----------------------------------------------------------------------------------------------------

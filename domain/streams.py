@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain import auditing, house, proposals, refused, watch
+from domain import auditing, house, incidents, proposals, refused, resettlements, watch
 from domain.game import Context, Decision, Game, Micros
 from domain.games import GAMES
 from domain.names import TABLE
@@ -82,11 +82,40 @@ _PROPOSAL = Kind(
     lambda state, _event: proposals.round_of(state),
     proposals.deadline,
 )
+_RESETTLEMENT = Kind(
+    "resettlement",
+    resettlements.Event,
+    resettlements.State,
+    resettlements.INITIAL,
+    resettlements.evolve,
+    resettlements.decide,
+    lambda _state, event: event.round,
+    resettlements.deadline,
+)
+_INCIDENT = Kind(
+    "incident",
+    incidents.Event,
+    incidents.State,
+    incidents.INITIAL,
+    incidents.evolve,
+    incidents.decide,
+    lambda state, _event: incidents.round_of(state),
+)
 _WATCH = Kind("watch", watch.Event, watch.Watched, watch.INITIAL, watch.evolve, watch.decide)
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
-    for kind in (_WALLET, _HOUSE, _REFUSED, _AUDIT, _PROPOSAL, _WATCH, *map(_of_game, GAMES.values()))
+    for kind in (
+        _WALLET,
+        _HOUSE,
+        _REFUSED,
+        _AUDIT,
+        _PROPOSAL,
+        _RESETTLEMENT,
+        _INCIDENT,
+        _WATCH,
+        *map(_of_game, GAMES.values()),
+    )
 }  # fmt: skip
 """By name, which `streams.decider` has of every stream."""
 

@@ -5,8 +5,8 @@ old one, keyed by (type, schema), that turns the stored JSON object into the new
 """
 
 import operator
-from collections.abc import Callable
-from typing import Any, Union
+from collections.abc import Callable, Iterator
+from typing import Any, Union, cast
 
 import msgspec
 
@@ -19,7 +19,7 @@ SCHEMAS: dict[str, int] = {}
 UPCASTERS: dict[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """From (type, schema) to the next schema of that type."""
 
-STATE_SCHEMA = 1
+STATE_SCHEMA = 2
 """The shape of folded states in `streams`. Raise it when a state changes shape: older rows are folded anew."""
 
 _encoder = msgspec.json.Encoder()
@@ -84,6 +84,18 @@ def opening(decider: str) -> str | None:
     """The type of event that a stream of this kind can be folded from, besides its first; None if there is none."""
     game = GAMES.get(decider)
     return _config(game.opening).tag if game else None
+
+
+def parts(value: Any, kind: type[Any]) -> Iterator[Any]:
+    """All parts of an event that are of a kind."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from parts(getattr(value, name), kind)
+    elif isinstance(value, tuple):
+        for each in cast("tuple[Any, ...]", value):
+            yield from parts(each, kind)
 
 
 def event_types() -> list[type]:

@@ -26,6 +26,7 @@ VERBS = {
         "key": ("key", "Mint, revoke and rotate API keys."),
         "table": ("table", "Open, drain and close tables."),
         "player": ("player", "Block and unblock players."),
+        "incident": ("incident", "List and show incidents at tables, and what was done about them."),
         "proposal": ("proposal", "List and show proposals: what takes two persons."),
     },
     "Read and prove": {

@@ -65,6 +65,7 @@ class Balance(Struct):
     exponent: int
     cash: int
     open_stakes: int
+    owed: int = 0
 
 
 class Happened(Struct):
@@ -123,6 +124,7 @@ class BalanceNow(Struct):
     player: str
     balance: int
     open_stakes: int
+    owed: int = 0
 
 
 class Movement(Struct):

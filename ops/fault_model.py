@@ -200,6 +200,8 @@ class Audit:
                 self.seeds[seed_hash(bytes.fromhex(told["seed"]))] += 1
             case "BettingClosed" | "RoundCancelled" | "RoundResulted":
                 self.over[round_id] = kind
+            case "RescanOrdered":
+                self.cards[round_id] = []
             case "CardDealt":
                 self.cards[round_id].append(told["card"])
                 self._same(f"cards of {round_id} twice", len(set(self.cards[round_id])), len(self.cards[round_id]))

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from domain.decider import Decided, Decider, Recorded, Rule, Stream, Submission, record_of
 from domain.errors import Fact, Rejected
-from domain.game import Micros, Role, RoundTotals
-from domain.names import PROPOSAL, REFUSED, TABLE, WALLET, table_of
+from domain.game import Ended, Micros, Role, RoundTotals
+from domain.names import INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET, table_of
+from domain.resettlements import Advance
 from domain.streams import KINDS, kind_of
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
@@ -96,6 +97,12 @@ class MissingTotals(Exception):
         self.round = round_id
 
 
+class MissingEnded(Exception):
+    def __init__(self, round_id: str) -> None:
+        super().__init__(round_id)
+        self.round = round_id
+
+
 class MissingAnswer(Exception):
     def __init__(self, actor: str, key: str) -> None:
         super().__init__(actor, key)
@@ -131,6 +138,7 @@ class Batch:
         self.streams: dict[str, Stream] = {}
         self.totals: dict[str, RoundTotals] = {}
         self.earlier: dict[tuple[str, str], Earlier | None] = {}
+        self.ended: dict[str, Ended | None] = {}
         self.rows: list[EventRow] = []
         self._hashes: list[str] = []
         self._commands: list[_CommandRow] = []
@@ -144,6 +152,7 @@ class Batch:
             open_sealed=lambda round_id, sealed: vault.open(operator, round_id, sealed),
             totals=partial(_totals_of, self.totals, self._rounds),
             decided=partial(_was_decided, self.earlier),
+            ended=partial(_ended, self.ended),
         )  # no method of this batch: its objects would hold each other, and wait for the collector of cyclic garbage
 
     @property
@@ -153,9 +162,9 @@ class Batch:
     def decide(self, entry: Entry) -> Answer | Earlier | Rejected:
         """Decide one command. An `Earlier` answer is to be completed with its events; a `Rejected` by `refuse`.
 
-        Raises what the decider raises: Missing, MissingTotals, MissingAnswer or NotYet mean load and decide again (or
-        later); Unwritable, that the batch is lost; anything else is this command's own failure and leaves the batch as
-        it was.
+        Raises what the decider raises: Missing, MissingTotals, MissingEnded, MissingAnswer or NotYet mean load and
+        decide again (or later); Unwritable, that the batch is lost; anything else is this command's own failure and
+        leaves the batch as it was.
         """
         submission = entry.submission
         name = (submission.actor, submission.key)
@@ -263,7 +272,7 @@ class Batch:
         """Refusals of what a player asks, of money an operator moves, and of what one person may not do alone, are
         kept; strangers leave no trace."""
         stream = submission.stream
-        if stream.startswith(PROPOSAL) and self._decider.stream(stream).version > 0:
+        if stream.startswith((PROPOSAL, INCIDENT)) and self._decider.stream(stream).version > 0:
             return True
         if stream.startswith((WALLET, PROPOSAL)) or (submission.role is Role.PLAYER and stream.startswith(TABLE)):
             player = record_of(submission).removeprefix(REFUSED)
@@ -327,6 +336,14 @@ def _totals_of(known: Mapping[str, RoundTotals], changed: Collection[str], round
         raise MissingTotals(round_id) from None
 
 
+def _ended(known: Mapping[str, Ended | None], round_id: str) -> Ended | None:
+    """What this very batch ends is not over before the next one."""
+    try:
+        return known[round_id]
+    except KeyError:
+        raise MissingEnded(round_id) from None
+
+
 def _was_decided(known: Mapping[tuple[str, str], Earlier | None], actor: str, key: str) -> bool:
     if (actor, key) not in known:
         raise MissingAnswer(actor, key)
@@ -339,6 +356,8 @@ def streams_named(submission: Submission) -> tuple[str, ...]:
     stream = submission.stream
     if stream.startswith(TABLE):
         return (stream, WALLET + submission.actor) if submission.role is Role.PLAYER else (stream,)
+    if isinstance(submission.command, Advance):
+        return (stream, *(WALLET + each.player for each in submission.command.bettors))
     round_id = getattr(submission.command, "round", None)
     return (stream, TABLE + table_of(round_id)) if round_id and stream.startswith(WALLET) else (stream,)
 

@@ -21,9 +21,11 @@ from infra.postgres import Pool
 from infra.sql import queries
 from services import checkpoints, reconcile_rounds, reconcile_streams
 from services.checkpoints import Checkpoint
-from services.projections import PROJECTIONS, audit, statement
+from services.projections import PROJECTIONS, audit, resettled, statement
 
 SQL = queries("reconcile")
+_KEPT_WITH = {"resettled": "rounds"}
+"""Rows that are kept under another projection's checkpoint."""
 
 
 class Reconciled(Struct, frozen=True):
@@ -70,8 +72,8 @@ async def reconcile(pool: Pool, operator: str, say: Callable[[str], None]) -> Re
     await _LogPass(pool, operator, tip, at, findings).walk()
     await reconcile_streams.compare(pool, operator, at["balances"], findings)
     await reconcile_rounds.compare(pool, operator, at["rounds"], findings)
-    for name in ("statement", "audit"):
-        beyond = await pool.fetchrow(SQL["beyond"], operator, name)
+    for name in ("statement", "audit", "resettled"):
+        beyond = await pool.fetchrow(SQL["beyond"], operator, _KEPT_WITH.get(name, name))
         if beyond is not None and beyond[name]:
             findings.differs(f"{name} holds rows beyond its checkpoint")
     for name, checkpoint in at.items():
@@ -115,6 +117,7 @@ class _LogPass:
                 self._event(row)
             await self._rows("statement", rows, statement.SQL["between"], _movements)
             await self._rows("audit", rows, audit.SQL["between"], _entries)
+            await self._rows("resettled", rows, resettled.SQL["between"], _resettled, _resettled_row)
             await self._matches.take(rows)
             position = rows[-1].position
         self._findings.same("hash at the log's head", self._hash.hex(), self._tip.hash.hex())
@@ -171,16 +174,21 @@ class _LogPass:
             self._findings.differs(f"{player}'s wallet and {stream} differ by {amount} in what was brought there")
 
     async def _rows(
-        self, name: str, rows: Sequence[EventRow], query: str, made: Callable[[Sequence[EventRow]], Iterable[Any]]
+        self,
+        name: str,
+        rows: Sequence[EventRow],
+        query: str,
+        made: Callable[[Sequence[EventRow]], Iterable[Any]],
+        read: Callable[[Any], tuple[Any, ...]] = tuple,
     ) -> None:
         """The rows that a projection keyed by position has for these events, as far as it has come."""
-        at = self._at[name]
+        at = self._at[_KEPT_WITH.get(name, name)]
         first, last = rows[0].position - 1, min(rows[-1].position, at.position)
         if last <= first:
             return
         expected = {each[0]: each for each in made([row for row in rows if row.position <= last])}
         records = await self._pool.fetch(query, self._operator, at.generation, first, last)
-        found = {record[0]: tuple(record) for record in records}
+        found = {record[0]: read(record) for record in records}
         self._findings.compared[name] += len(expected)
         if found == expected:
             return
@@ -194,6 +202,14 @@ def _movements(rows: Sequence[EventRow]) -> Iterable[tuple[Any, ...]]:
 
 def _entries(rows: Sequence[EventRow]) -> Iterable[tuple[Any, ...]]:
     return (_columns(audit.entry(row)) for row in rows)
+
+
+def _resettled(rows: Sequence[EventRow]) -> Iterable[tuple[Any, ...]]:
+    return (_columns(each) for each in resettled.of_rows(rows))
+
+
+def _resettled_row(record: Any) -> tuple[Any, ...]:
+    return _columns(resettled.row_of(record))
 
 
 def _columns(row: Struct) -> tuple[Any, ...]:

@@ -65,9 +65,9 @@ async def compare(pool: Pool, operator: str, at: Checkpoint, findings: Finder) -
     folding: _Folding | None = None
     place: tuple[str, int] = ("", 0)
     while records := await pool.fetch(SQL["events_by_round"], operator, *place, PAGE):
-        rows = [eventlog.row_of(record) for record in records]
-        last = rows[-1].round or ""
-        place = (last, rows[-1].position)
+        page = [eventlog.row_of(record) for record in records]
+        place = (page[-1].round or "", page[-1].position)
+        rows = [row for row in page if rounds.told_of(row) is not None]
         new = list({row.round or "" for row in rows} - ({folding.round} if folding else set()))
         stored, bettors = await _stored(pool, operator, at.generation, new)
         for row in rows:

@@ -83,8 +83,7 @@ class _Folding:
         self._checkpoint = checkpoint
         self._position = 0
         self._due_position = 0
-        self._cash: Amount = 0
-        self._stakes: Amount = 0
+        self._held: dict[Account, Amount] = dict.fromkeys((Account.CASH, Account.OPEN_STAKES, Account.OWED), 0)
         self._at_stored: tuple[int, int, Any] | None = None
         self._at_projected: Any = None
 
@@ -111,14 +110,16 @@ class _Folding:
             self._due_position = row.position
 
     def _post(self, row: EventRow, event: Any, findings: Finder) -> None:
-        """The double entry gives the same balance and open stakes as the wallet's own fold."""
+        """The double entry gives the same balance, open stakes and debt as the wallet's own fold."""
         for account, gain in postings(event):
-            self._cash += gain if account is Account.CASH else 0
-            self._stakes += gain if account is Account.OPEN_STAKES else 0
-        expected, found = (self._cash, self._stakes), (self._state.cash, self._state.open_stakes)
-        if found != expected:
-            findings.same(f"cash and open stakes of {self.stream} at {row.position}, by double entry", expected, found)
-            self._cash, self._stakes = found
+            if account in self._held:
+                self._held[account] += gain
+        wallet = self._state
+        found = {Account.CASH: wallet.cash, Account.OPEN_STAKES: wallet.open_stakes, Account.OWED: -wallet.owed}
+        if found != self._held:
+            what = f"cash, open stakes and debt of {self.stream} at {row.position}, by double entry"
+            findings.same(what, _told(self._held), _told(found))
+            self._held = found
 
     def compare(self, findings: Finder) -> None:
         findings.compared["streams"] += 1
@@ -153,8 +154,13 @@ class _Folding:
         if not isinstance(wallet, Wallet):
             findings.differs(f"balances has {player} at {found.position}, which is no event of theirs")
             return
-        expected = Balance(player, wallet.currency, wallet.cash, wallet.open_stakes, wallet.blocked, found.position)
+        money = (wallet.cash, wallet.open_stakes, wallet.blocked, wallet.owed)
+        expected = Balance(player, wallet.currency, *money, found.position)
         findings.same(f"balances of {player}", expected, found)
+
+
+def _told(held: dict[Account, Amount]) -> str:
+    return ", ".join(f"{account} {amount}" for account, amount in held.items())
 
 
 async def unknown(pool: Pool, query: str, key: tuple[Any, ...], what: str, findings: Finder) -> None:

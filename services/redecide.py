@@ -7,7 +7,7 @@ that are no part of the round (a buy-in) nothing is known, and nothing is asked.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -31,13 +31,14 @@ from domain.game import (
 )
 from domain.games import GAMES
 from domain.money import AMOUNT_MAX, Amount, Bet
-from domain.names import TABLE, WALLET, table_of
+from domain.names import TABLE, WALLET, makes_rounds, table_of
 from domain.wallet import events as wallet
 from domain.wallet.state import Wallet
 from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
 from services import what_if
+from services.beside_rounds import Beside, command_of
 
 _AHEAD = 16
 """Events of one command: none gives more that seal something."""
@@ -132,6 +133,7 @@ class _Course:
         self._state = game.evolve(game.initial, replace(opening.event, config=config))
         self._version = opening.row.version
         self._wallets: dict[str, Wallet] = {}
+        self._beside = Beside()
         self._opened: Micros = opening.row.at
         self._at: Micros = self._opened
         self._earlier: dict[str, list[Any]] = {}
@@ -205,7 +207,7 @@ class _Course:
             stored = self._peek(at)
             if stored is None or stored.row.stream != each.stream or stored.event != each.event:
                 return False
-            if each.stream == self._table and stored.row.version != each.version:
+            if not each.stream.startswith(WALLET) and stored.row.version != each.version:
                 return False
         return True
 
@@ -243,7 +245,10 @@ class _Course:
         """A player's or a member of staff's, from its body; the platform's own, which carry nothing, by their kind."""
         if row.command is not None:
             text = self._sent.get((row.actor, row.command))
-            yield self._submission(row, self._table, self._read(text, Role(row.role)))
+            if makes_rounds(row.stream):
+                yield self._submission(row, self._table, self._read(text, Role(row.role)))
+            else:
+                yield self._submission(row, row.stream, _read_beside(text, row))
             return
         for stream, command in self._own(row):
             yield self._submission(row, stream, command)
@@ -307,6 +312,8 @@ class _Course:
         """The table as it is, or a wallet with the cash that it had: an event or the refusal tells, else enough."""
         if stream == self._table:
             return Stream(self._game.name, self._version, moment.state if moment else self._state)
+        if not makes_rounds(stream):
+            return self._beside.known(stream)
         state = (moment.wallet if moment else self._wallets.get(stream)) or Wallet(self._currency)
         if refusal is not None:
             cash = refusal.facts.get("balance", AMOUNT_MAX // 2)
@@ -316,7 +323,7 @@ class _Course:
 
     def _sealed(self, kind: type[Any]) -> Any:
         """What the stored events have where the decision seals something: chance cannot be decided again."""
-        return next((found for each in self._soon() if (found := _first(each.event, kind))), None)
+        return next((found for each in self._soon() if (found := next(codec.parts(each.event, kind), None))), None)
 
     def _totals(self, _round: str) -> RoundTotals:
         told = [each for each in self._bettors.values() if each[0] > 0]
@@ -350,6 +357,8 @@ class _Course:
         elif stream.startswith(WALLET):
             self._earlier.setdefault(stream, []).append(self._wallets.get(stream))
             self._wallets[stream] = self._moved(stream, stored.event)
+        else:
+            self._beside.take(stored.row)
 
     def _moved(self, stream: str, event: Any) -> Wallet:
         state = self._wallets.get(stream) or Wallet(self._currency)
@@ -368,6 +377,13 @@ class _Course:
         return replace(state, bets=bets, cash=event.after, open_stakes=sum(bet.amount for bet in bets))
 
 
+def _read_beside(text: str | None, row: EventRow) -> Any:
+    try:
+        return command_of(row, text or "")
+    except (msgspec.MsgspecError, KeyError) as fault:
+        raise _Sealed from fault
+
+
 def _given(event: Any) -> Amount:
     return event.returned if isinstance(event, wallet.BetsSettled) else 0
 
@@ -375,15 +391,3 @@ def _given(event: Any) -> Amount:
 def _is_same_command(row: EventRow, other: EventRow) -> bool:
     """The platform's own have no name, and the next may come in the same breath: each is decided by itself."""
     return row.command is not None and (row.actor, row.command) == (other.actor, other.command)
-
-
-def _first(value: Any, kind: type[Any]) -> Any:
-    """The first part of an event that is of a kind."""
-    if isinstance(value, kind):
-        return value
-    parts: Iterable[Any] = ()
-    if isinstance(value, Struct):
-        parts = (getattr(value, name) for name in value.__struct_fields__)
-    elif isinstance(value, tuple):
-        parts = cast("tuple[Any, ...]", value)
-    return next((found for each in parts if (found := _first(each, kind))), None)

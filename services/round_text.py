@@ -11,7 +11,7 @@ import msgspec
 
 from domain.game import Role
 from domain.games import GAMES
-from domain.names import WALLET
+from domain.names import TABLE, WALLET
 from services.notation import INDENT, Notation, wrapped
 from services.replay import Replay, Step
 from services.viewers import name_of
@@ -52,7 +52,7 @@ def _asked(played: Replay, step: Step, notation: Notation) -> str:
 
 
 def _happened(played: Replay, step: Step, notation: Notation, *, views: bool) -> Iterator[str]:
-    whose = step.stream.removeprefix(WALLET) if step.stream.startswith(WALLET) else ""
+    whose = "" if step.stream.startswith(TABLE) else step.stream.removeprefix(WALLET)
     event: Any = step.event
     yield from wrapped(f"-> {f'{whose}: ' if whose else ''}{notation.named(event, played.round)}")
     if step.money is not None:

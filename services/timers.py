@@ -15,12 +15,14 @@ import structlog
 from domain.decider import MarkFaulted, Submission
 from domain.game import Role, TimeOut
 from domain.games import GAMES
+from domain.names import RESETTLEMENT
 from infra import codec, eventlog, fanout
 from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from services import epochs
 from services.executor import Busy, Executor, Unavailable
 from services.lanes import OUTAGE, Lease
+from services.resettling import resettle_round
 from services.settlement import PLATFORM, settle_round
 
 LOOK_EVERY_S = 0.2
@@ -150,6 +152,9 @@ class Timers:
                 await asyncio.sleep(2 ** min(failures, WAITS_MAX) / 4)
 
     async def _submit(self, operator: str, stream: str, decider: str, state: str) -> None:
+        if decider == "resettlement":
+            await resettle_round(self._executor, self._pool, operator, stream.removeprefix(RESETTLEMENT))
+            return
         game = GAMES.get(decider)
         outcome = game.result(codec.decode_state(decider, state)) if game else None
         if outcome is not None:

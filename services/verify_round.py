@@ -6,7 +6,7 @@ Events that are here whole are in the signed log; of others a player's form tell
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -18,12 +18,14 @@ from domain.fairness import Opening
 from domain.game import Game, PaidOut, Role, Sealed, SealedSeed, Unexplained
 from domain.games import GAMES
 from domain.money import Payout
-from domain.names import AUDIT, REFUSED, TABLE, WALLET, table_of
+from domain.names import AUDIT, INCIDENT, REFUSED, TABLE, WALLET, makes_rounds, table_of
 from domain.refused import CommandRefused
 from domain.wallet.events import BetsSettled
 from domain.wallet.views import postings
+from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
+from services import beside_rounds
 from services.dossier import Dossier, Sent, rules_hash
 from services.redecide import redecide
 from services.replay import replayed
@@ -72,6 +74,8 @@ class _Course:
         self.dossier = dossier
         self.game = game
         self.rows = rows
+        self.played = [row for row in rows if makes_rounds(row.stream)]
+        """The round itself, without what was said about it."""
         self.opening = opening
         self.is_whole = dossier.form != "player"
         self.table = TABLE + table_of(dossier.round)
@@ -111,7 +115,7 @@ class _Course:
     def _belongs(self, row: EventRow) -> bool:
         kind, _, who = row.stream.partition(":")
         own = self.is_whole or who == self.dossier.viewer
-        within = self.rows[0].position <= row.position <= self.rows[-1].position
+        within = self.played[0].position <= row.position <= self.played[-1].position
         match kind + ":":
             case str(prefix) if prefix == TABLE:
                 return row.stream == self.table and (row.round == self.dossier.round) == within
@@ -122,6 +126,8 @@ class _Course:
                 return own and within and row.event.stream == self.table
             case str(prefix) if prefix == AUDIT:
                 return self.dossier.form == "auditor" and who == self.dossier.viewer == row.actor
+            case str(prefix) if prefix == INCIDENT:
+                return own and row.round == self.dossier.round
             case _:
                 return False
 
@@ -147,7 +153,7 @@ class _Course:
         opened = self.opening.event
         if opened.seed is None:
             return
-        shown = [opening for row in self.rows for opening in _all(row.event, Opening)]
+        shown = [opening for row in self.rows for opening in codec.parts(row.event, Opening)]
         wrong = [opening.card for opening in shown if not fairness.verify_opening(opened.root, opening)]
         what = f"each of {len(shown)} cards that were opened is the one that was committed to at its place"
         yield Check(what, f"{wrong[0]} is not" if wrong else "")
@@ -207,14 +213,18 @@ class _Course:
             came &= sent.first == sent.last and (event.asked.startswith(SEALED) or event.asked == sent.body)
         else:
             came = sent.refused is None
-        return came and all(row.at == sent.decided for row in rows) and self._can_be_read(sent, Role(rows[0].role))
+        return came and all(row.at == sent.decided for row in rows) and self._can_be_read(sent, rows[0])
 
-    def _can_be_read(self, sent: Sent, role: Role) -> bool:
+    def _can_be_read(self, sent: Sent, row: EventRow) -> bool:
+        role = Role(row.role)
         if sent.body is None:
             sealed = self.game.hidden_cards and role is Role.PLAYER
             return self.dossier.form == "player" or (self.dossier.form == "operator" and sealed)
         try:
-            msgspec.json.decode(sent.body, type=self.game.commands[role])
+            if makes_rounds(row.stream) or isinstance(row.event, CommandRefused):
+                msgspec.json.decode(sent.body, type=self.game.commands[role])
+            else:
+                beside_rounds.command_of(row, sent.body)
         except (msgspec.MsgspecError, LookupError):
             return False
         return True
@@ -323,15 +333,3 @@ def _published(event: Any, round_id: str) -> SealedSeed | None:
 
 def _is_client_seed(event: Any, round_id: str) -> bool:
     return isinstance(getattr(event, "seed", None), str) and hasattr(event, "player") and event.round == round_id
-
-
-def _all(value: Any, kind: type[Any]) -> Iterator[Any]:
-    """All parts of an event that are of a kind."""
-    if isinstance(value, kind):
-        yield value
-    elif isinstance(value, Struct):
-        for name in value.__struct_fields__:
-            yield from _all(getattr(value, name), kind)
-    elif isinstance(value, tuple):
-        for each in cast("tuple[Any, ...]", value):
-            yield from _all(each, kind)

@@ -15,7 +15,8 @@ import structlog
 
 from domain.decider import Missing, Rule, Stream, record_of
 from domain.errors import Rejected
-from domain.game import RoundTotals
+from domain.game import Ended, RoundTotals
+from domain.names import TABLE, table_of
 from infra import codec, eventlog, postgres
 from infra.columns import texts
 from infra.sql import queries
@@ -28,6 +29,7 @@ from services.batch import (
     Earlier,
     Entry,
     MissingAnswer,
+    MissingEnded,
     MissingTotals,
     NotYet,
     Refused,
@@ -38,6 +40,7 @@ from services.batch import (
     fresh,
     streams_named,
 )
+from services.ended import ended_of, query_of
 from services.kept import KEPT_MAX, Kept
 from services.refold import fold_stream
 
@@ -228,6 +231,8 @@ class Writer:
             except MissingTotals as missing:
                 [row] = await self._fetch("totals", batch.operator, missing.round)
                 batch.totals[missing.round] = RoundTotals(**row)
+            except MissingEnded as missing:
+                batch.ended[missing.round] = await self._ended(batch.operator, missing.round)
             except NotYet as later:
                 return later
             except (asyncpg.PostgresError, Unwritable, *LOST):
@@ -235,6 +240,10 @@ class Writer:
             except Exception as problem:
                 log.exception("a decision failed", operator=batch.operator, stream=entry.submission.stream)
                 return problem
+
+    async def _ended(self, operator: str, round_id: str) -> Ended | None:
+        records = await self._fetch(query_of(round_id), operator, round_id, TABLE + table_of(round_id))
+        return ended_of(eventlog.row_of(record) for record in records)
 
     async def _complete(self, batch: Batch, entry: Entry, answer: Answer | Earlier | Exception) -> Answer | Exception:
         """Put refusals on record, and fetch the events of a repeated command's answer."""
@@ -271,4 +280,4 @@ class Writer:
         return [eventlog.row_of(record) for record in await self._fetch("events_between", operator, first, last)]
 
 
-_READS = ("events_of_stream", "last_of_type", "events_between")
+_READS = ("events_of_stream", "last_of_type", "events_between", "ended", "ended_match")

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from domain import incidents
 from domain.decider import Decided, Decider, MarkFaulted, Missing, Recorded, Rule, SettleBettor, Stream, Submission
 from domain.errors import Rejected
 from domain.fairness import seed_hash
@@ -30,10 +31,10 @@ from domain.game import (
     Viewer,
 )
 from domain.games import GAMES
-from domain.names import TABLE, WALLET
+from domain.names import INCIDENT, TABLE, WALLET
+from domain.streams import kind_of
 from domain.wallet import commands as wallet
 from domain.wallet import events as wallet_events
-from domain.wallet.evolve import INITIAL as NO_WALLET
 from domain.wallet.state import Wallet
 from services import notation
 from services.notation import Notation, wrapped
@@ -101,8 +102,8 @@ class Memory:
             try:
                 return decider.decide(submission)
             except Missing as missing:
-                empty = NO_WALLET if missing.stream.startswith(WALLET) else None
-                self.streams[missing.stream] = Stream("", 0, empty)
+                kind = kind_of(missing.stream)
+                self.streams[missing.stream] = Stream("", 0, kind.initial if kind else None)
 
     def seal(self, _game: str, round_id: str) -> SealedSeed:
         seed = hashlib.sha256(f"{self._entropy} {round_id} {len(self.seeds)}".encode()).digest()
@@ -190,13 +191,17 @@ class _Play:
                 yield from self._submit(submission)
 
     def _submission(self, actor: str, words: str) -> Submission:
-        """`as=b1` gives the command its idempotency key; `wallet:ann` in front sends it to a wallet, not the table."""
+        """`as=b1` gives the command its idempotency key; `wallet:ann` in front sends it to a wallet, and `incident:i1`
+        to an incident, not the table."""
         assert self.game is not None, NO_GAME
         stream, role = TABLE + self.table, ROLES.get(actor, Role.PLAYER)
         union: Any = self.game.commands[role]
         if words.startswith(WALLET):
             stream, _, words = words.partition(" ")
             union = wallet.Command
+        elif words.startswith(INCIDENT):
+            stream, _, words = words.partition(" ")
+            union = incidents.Command
         if role is Role.CLOCK:
             union = union | MarkFaulted | SettleBettor
         parts = notation.pieces(words, " ")
@@ -219,7 +224,7 @@ class _Play:
             yield from wrapped(f"= fenced: {' '.join(decided.fences)}" if decided.fences else "= nothing")
         time = f"{self.notation.clock(self.now)} " if timed else ""
         for each in decided.events:
-            whose = f"{each.stream.removeprefix(WALLET)}: " if each.stream.startswith(WALLET) else ""
+            whose = "" if each.stream.startswith(TABLE) else f"{each.stream.removeprefix(WALLET)}: "
             yield from wrapped(f"-> {time}{whose}{self.notation.named(each.event, round_id)}")
             round_id = each.round or round_id
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from domain.money import AMOUNT_MAX, Amount, Transfer
+from domain.money import AMOUNT_MAX, Amount, Payout, Transfer
 from domain.wallet.rules import AdjustmentCode
 
 Money = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units, at least 1.")]
@@ -57,5 +57,25 @@ class Unblock(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     reason: Text = ""
 
 
-Command = OpenWallet | Deposit | Withdraw | Block | Unblock | Adjust
+class Compensate(Struct, frozen=True, tag=True):
+    """A settled round is settled otherwise: every wager of this player in it, as it was paid (`was`) and as it is to be
+    paid (`payouts`). Total like a settlement: what the player loses by it and the cash does not cover is owed."""
+
+    round: str
+    number: int
+    was: tuple[Payout, ...]
+    payouts: tuple[Payout, ...]
+
+
+class WriteOff(Struct, frozen=True, tag=True):
+    """The house gives up what the player owes it, or a part of it. Two persons want it: see `domain.proposals`."""
+
+    amount: Amount
+    currency: str
+    reason: str
+    proposed_by: str
+    proposal: str
+
+
+Command = OpenWallet | Deposit | Withdraw | Block | Unblock | Adjust | Compensate | WriteOff
 Asked = Command | Transfer

@@ -1,6 +1,7 @@
 """May this change of a wallet happen, and what is then recorded. Every event carries the cash before and after.
 
-`settle`, `refund` and `cash_out` are total: no state of an open wallet refuses money that is the player's.
+`settle`, `refund` and `cash_out` are total: no state of an open wallet refuses money that is the player's. What the
+player owes the house is taken from whatever comes, in the same breath.
 """
 
 from typing import assert_never
@@ -20,9 +21,18 @@ def decide(state: State, asked: commands.Asked) -> Events:
         if isinstance(asked, commands.OpenWallet):
             return (events.Opened(asked.currency),)
         raise Rejected(Rule.UnknownPlayer)
-    if isinstance(asked, Transfer):
-        return _transfer(state, asked)
-    return _operator(state, asked)
+    happened = _transfer(state, asked) if isinstance(asked, Transfer) else _operator(state, asked)
+    return _collected(state.owed, happened) if state.owed else happened
+
+
+def _collected(owed: Amount, happened: Events) -> Events:
+    """What came, and what is taken of it. There was no cash, for it is taken until nothing is owed any more."""
+    for event in happened:
+        cash = getattr(event, "after", 0)
+        if cash > 0:
+            taken = min(cash, owed)
+            return (*happened, events.OwedTaken(taken, owed - taken, cash, cash - taken))
+    return happened
 
 
 def _transfer(wallet: Wallet, transfer: Transfer) -> Events:
@@ -55,6 +65,10 @@ def _operator(wallet: Wallet, command: commands.Command) -> Events:
             return () if wallet.blocked else (events.Blocked(command.reason),)
         case commands.Unblock():
             return (events.Unblocked(command.reason),) if wallet.blocked else ()
+        case commands.Compensate():
+            return _compensate(wallet, command)
+        case commands.WriteOff():
+            return _write_off(wallet, command)
         case commands.OpenWallet():
             return _open_again(wallet, command)
         case never:
@@ -131,6 +145,25 @@ def _adjust(wallet: Wallet, command: commands.Adjust) -> Events:
     after = _fitting(wallet.cash + command.amount)
     why = (command.code, command.proposed_by, command.proposal)
     return (events.Adjusted(command.amount, command.reason, wallet.cash, after, *why),)
+
+
+def _compensate(wallet: Wallet, command: commands.Compensate) -> Events:
+    wagers = [[(each.bet, each.spot, each.staked) for each in payouts] for payouts in (command.was, command.payouts)]
+    if wagers[0] != wagers[1]:
+        raise ValueError(f"the payouts of {command.round} are of other wagers than were settled")
+    gain = sum(each.returned for each in command.payouts) - sum(each.returned for each in command.was)
+    after = max(0, wallet.cash + gain)
+    owed = wallet.owed + after - wallet.cash - gain
+    told = (command.round, command.number, command.was, command.payouts)
+    return (events.Resettled(*told, gain, owed, wallet.cash, after),)
+
+
+def _write_off(wallet: Wallet, command: commands.WriteOff) -> Events:
+    _same_currency(wallet, command.currency)
+    if command.amount > wallet.owed:
+        raise Rejected(Rule.MoreThanOwed, owed=wallet.owed, asked=command.amount)
+    why = (command.reason, command.proposed_by, command.proposal)
+    return (events.WrittenOff(command.amount, wallet.owed - command.amount, *why),)
 
 
 def _may_stake(wallet: Wallet, amount: Amount, currency: str) -> None:

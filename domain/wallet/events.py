@@ -93,6 +93,40 @@ class Unblocked(Struct, frozen=True, tag="wallet.Unblocked"):
     reason: str
 
 
+class Resettled(Struct, frozen=True, tag="wallet.Resettled"):
+    """A settled round was settled otherwise, for the `number`th time: what each wager had returned and what it returns
+    now, and the `gain` (less than nothing for a loss). What of a loss the cash did not cover is owed; `owed` is all
+    that the player owes after it."""
+
+    round: str
+    number: int
+    was: tuple[Payout, ...]
+    payouts: tuple[Payout, ...]
+    gain: Amount
+    owed: Amount
+    before: Amount
+    after: Amount
+
+
+class OwedTaken(Struct, frozen=True, tag="wallet.OwedTaken"):
+    """Of cash that just came, the house took what it was owed. `owed` is what is left of that."""
+
+    amount: Amount
+    owed: Amount
+    before: Amount
+    after: Amount
+
+
+class WrittenOff(Struct, frozen=True, tag="wallet.WrittenOff"):
+    """The house gave up what it was owed: `proposed_by` wanted it by that proposal, the event's actor approved it."""
+
+    amount: Amount
+    owed: Amount
+    reason: str
+    proposed_by: str
+    proposal: str
+
+
 Event = (
     Opened
     | Deposited
@@ -106,4 +140,7 @@ Event = (
     | CashedOut
     | Blocked
     | Unblocked
+    | Resettled
+    | OwedTaken
+    | WrittenOff
 )

@@ -24,6 +24,10 @@ def evolve(state: State, event: events.Event) -> State:
             return replace(state, cash=event.after, bets=kept, open_stakes=state.open_stakes - staked)
         case events.Deposited() | events.Withdrawn() | events.Adjusted() | events.BoughtIn() | events.CashedOut():
             return replace(state, cash=event.after)
+        case events.Resettled() | events.OwedTaken():
+            return replace(state, cash=event.after, owed=event.owed)
+        case events.WrittenOff():
+            return replace(state, owed=event.owed)
         case events.Blocked():
             return replace(state, blocked=True)
         case events.Unblocked():

@@ -13,6 +13,7 @@ class Rule(StrEnum):
     PlayerBlocked = "PlayerBlocked"
     BalanceTooLarge = "BalanceTooLarge"
     TooManyOpenBets = "TooManyOpenBets"
+    MoreThanOwed = "MoreThanOwed"
 
 
 class AdjustmentCode(StrEnum):

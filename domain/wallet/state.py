@@ -17,6 +17,9 @@ class Wallet(Struct, frozen=True, tag="Wallet"):
     open_stakes: Amount = 0
     """The sum of the open bets, kept so that the books can be checked at every command."""
     blocked: bool = False
+    owed: Amount = 0
+    """What the player owes the house, because a resettled round took more than the cash: taken from whatever comes, so
+    that there is no cash while anything is owed."""
 
     def open_in(self, round_id: str) -> tuple[Bet, ...]:
         return tuple(bet for bet in self.bets if bet.round == round_id)

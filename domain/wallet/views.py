@@ -17,14 +17,21 @@ class WalletView(Struct, frozen=True):
     open_stakes: Amount
     bets: tuple[Bet, ...]
     blocked: bool
+    owed: Amount
+    """What the player owes the house: taken from whatever comes."""
 
 
 def view(player: str, wallet: Wallet) -> WalletView:
-    return WalletView(player, wallet.currency, wallet.cash, wallet.open_stakes, wallet.bets, wallet.blocked)
+    return WalletView(
+        player, wallet.currency, wallet.cash, wallet.open_stakes, wallet.bets, wallet.blocked, wallet.owed
+    )
 
 
 class Account(StrEnum):
-    """Where money can be. Every event moves it between these, and the sum of what it moves is zero."""
+    """Where money can be. Every event moves it between these, and the sum of what it moves is zero.
+
+    `owed` is less than nothing: what players owe the house, which has it among its own as money that is still to come.
+    """
 
     CASH = "cash"
     OPEN_STAKES = "open_stakes"
@@ -32,6 +39,7 @@ class Account(StrEnum):
     HOUSE = "house"
     RAKE = "rake"
     CLEARING = "clearing"
+    OWED = "owed"
 
 
 Posting = tuple[Account, Amount]
@@ -56,8 +64,23 @@ def postings(event: events.Event) -> tuple[Posting, ...]:
             return (Account.CASH, -amount), (Account.TABLES, amount)
         case events.CashedOut(amount=amount):
             return (Account.CASH, amount), (Account.TABLES, -amount)
+        case events.Resettled() | events.OwedTaken() | events.WrittenOff():
+            return _of_debt(event)
         case events.Opened() | events.Blocked() | events.Unblocked():
             return ()
+        case never:
+            assert_never(never)
+
+
+def _of_debt(event: events.Resettled | events.OwedTaken | events.WrittenOff) -> tuple[Posting, ...]:
+    match event:
+        case events.Resettled(gain=gain, before=before, after=after):
+            moved = after - before
+            return (Account.CASH, moved), (Account.OWED, gain - moved), (Account.HOUSE, -gain)
+        case events.OwedTaken(amount=amount):
+            return (Account.CASH, -amount), (Account.OWED, amount)
+        case events.WrittenOff(amount=amount):
+            return (Account.OWED, amount), (Account.HOUSE, -amount)
         case never:
             assert_never(never)
 

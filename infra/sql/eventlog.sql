@@ -85,3 +85,14 @@ cross join lateral (
     select actor, key, body, received, decided, outcome, first, last from commands
     where operator = $1 and actor = n.actor and key = n.key limit 1
 ) c
+
+-- ended: how a round began, came out and ended, by events of its table; the order leaves only the index by round to choose, whatever the statistics say
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and round = $2 and stream = $3 and (
+    type like '%.RoundOpened' or type like '%.RoundResulted' or type like '%.RoundSettled'
+    or type like '%.RoundRefunded' or type like '%.RoundSkipped'
+) order by position
+
+-- ended_match: how a match began and ended
+select position, stream, version, type, schema, round, command, actor, role, at, data, hash
+from events where operator = $1 and stream = $3 and type like '%.Match%' and data ->> 'match' = $2 order by version

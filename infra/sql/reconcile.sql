@@ -21,7 +21,7 @@ order by s.stream
 -- balances: these players as projected
 select b.* from unnest($3::text[]) as n (player)
 cross join lateral (
-    select player, currency, balance, open_stakes, blocked, position from balances
+    select player, currency, balance, open_stakes, blocked, owed, position from balances
     where operator = $1 and generation = $2 and player = n.player limit 1
 ) b
 
@@ -55,5 +55,7 @@ order by r.round
 select exists (select from statement s where s.operator = c.operator and s.generation = c.generation
                and s.position > c.position) as statement,
        exists (select from audit a where a.operator = c.operator and a.generation = c.generation
-               and a.position > c.position) as audit
+               and a.position > c.position) as audit,
+       exists (select from resettled r where r.operator = c.operator and r.generation = c.generation
+               and r.position > c.position) as resettled
 from checkpoints c where c.operator = $1 and c.projection = $2 and c.live

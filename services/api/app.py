@@ -13,6 +13,7 @@ from services.api import (
     docs,
     dossiers,
     health,
+    incidents,
     keys,
     pages,
     players,
@@ -21,6 +22,7 @@ from services.api import (
     proposals,
     records,
     reports,
+    resettlements,
     rounds,
     selfchecks,
     significant,
@@ -80,6 +82,8 @@ _V1 = (
     *selfchecks.HANDLERS,
     *significant.HANDLERS,
     *proposals.HANDLERS,
+    *resettlements.HANDLERS,
+    *incidents.HANDLERS,
     *keys.HANDLERS,
 )
 

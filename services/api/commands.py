@@ -47,6 +47,8 @@ class PlayerBalance(msgspec.Struct, frozen=True):
     cash: Amount
     open_stakes: Amount
     blocked: bool
+    owed: Amount
+    """What the player owes the house: taken from whatever comes."""
 
 
 class CommandAnswer(msgspec.Struct, frozen=True):
@@ -194,7 +196,8 @@ async def command_of(request: Request[Any, Any, Any]) -> Command:
 
 def balance_of(player: str, wallet: Wallet) -> PlayerBalance:
     exponent = EXPONENTS.get(wallet.currency, 0)
-    return PlayerBalance(player, wallet.currency, exponent, wallet.cash, wallet.open_stakes, wallet.blocked)
+    money = (wallet.cash, wallet.open_stakes, wallet.blocked, wallet.owed)
+    return PlayerBalance(player, wallet.currency, exponent, *money)
 
 
 def answer_at_table(caller: Caller, game: str, stream: str, accepted: Accepted, open_seed: Open) -> CommandAnswer:

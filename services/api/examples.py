@@ -49,7 +49,9 @@ KNOWN: dict[str, Any] = {
     "table": "table-1",
     "title": "Teen Patti 20-20",
     "token": "shown only here",
+    "video": "camera 2, 08:14:07",
     "why": "dispute 12",
+    "words": "the three of diamonds was read as the two",
 }
 """Values by the names of their fields, wherever they fit the field's type."""
 

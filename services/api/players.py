@@ -21,7 +21,8 @@ from services.api.commands import Command, CommandAnswer, answer_of_wallet, chec
 from services.api.parts import Asked
 from services.api.problems import Problem
 from services.api.proposals import PERSONS, ProposalAnswer, propose
-from services.projections import balances, rounds, statement
+from services.projections import balances, resettled, rounds, statement
+from services.projections.resettled import Resettled
 from services.settlement import PLATFORM
 
 Done = Response[CommandAnswer]
@@ -165,6 +166,8 @@ class HistoryPage(Struct, frozen=True):
 
     rounds: tuple[rounds.Bettor, ...]
     next: int | None
+    resettled: tuple[Resettled, ...] = ()
+    """How those of them came to the player that were settled once more; the rows above stay as they were settled."""
 
 
 @get("/players", guards=[may(Role.OPERATOR, Role.AUDITOR)])
@@ -217,7 +220,8 @@ async def read_bets(
     """A player's bet history."""
     operator = await _visible(request, player, "rounds", after)
     page = await rounds.history(request.parts.pool, operator, player, before=cursor, limit=limit)
-    return HistoryPage(tuple(page), cursor_after(page, limit, lambda each: each.first))
+    again = await resettled.of_player(request.parts.pool, operator, player, [each.round for each in page])
+    return HistoryPage(tuple(page), cursor_after(page, limit, lambda each: each.first), tuple(again))
 
 
 async def _visible(request: Asked, player: str, projection: str, after: int) -> str:

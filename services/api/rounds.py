@@ -15,7 +15,8 @@ from services.api.bodies import Cursor, Limit, Position, checked_id, checked_rou
 from services.api.parts import Asked
 from services.api.problems import Problem
 from services.openings import RoundIsOn
-from services.projections import rounds
+from services.projections import resettled, rounds
+from services.projections.resettled import Resettled
 from services.replay import Replay
 from services.round_text import written
 from services.viewers import Window, replay_as
@@ -42,6 +43,8 @@ class RoundResult(Struct, frozen=True):
     round: rounds.Round
     bettors: tuple[rounds.Bettor, ...]
     next: str | None
+    resettled: tuple[Resettled, ...] = ()
+    """How the round came to these bettors when it was settled once more; the rows above stay as it was settled."""
 
 
 _TOLD = """game teen_patti_2020 at table-1
@@ -89,11 +92,13 @@ async def read_round(
         return RoundResult(found, (), None)
     if caller.role is Role.PLAYER:
         own = await pool.fetchrow(SQL["bettor"], caller.operator, round_id, caller.actor)
-        return RoundResult(found, (rounds.bettor_of(own),) if own else (), None)
+        again = await resettled.of_round(pool, caller.operator, round_id, [caller.actor])
+        return RoundResult(found, (rounds.bettor_of(own),) if own else (), None, tuple(again))
     bettors = await rounds.bettors(
         pool, caller.operator, round_id, after=checked_id("player", cursor) if cursor else "", limit=limit
     )
-    return RoundResult(found, tuple(bettors), bettors[-1].player if len(bettors) == limit else None)
+    again = await resettled.of_round(pool, caller.operator, round_id, [each.player for each in bettors])
+    return RoundResult(found, tuple(bettors), bettors[-1].player if len(bettors) == limit else None, tuple(again))
 
 
 @get("/rounds/{round_id:str}/replay", guards=[READERS], besides=[409, 422])

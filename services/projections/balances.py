@@ -1,4 +1,4 @@
-"""What each player has now: balance, open stakes, and whether new stakes are refused."""
+"""What each player has now: balance, open stakes, what is owed, and whether new stakes are refused."""
 
 from collections.abc import Sequence
 
@@ -22,6 +22,8 @@ class Balance(Struct, frozen=True):
     balance: Amount
     open_stakes: Amount
     blocked: bool
+    owed: Amount
+    """What the player owes the house."""
     position: int
     """Of the last event that changed it."""
 
@@ -29,13 +31,14 @@ class Balance(Struct, frozen=True):
 class _Change:
     """What a batch does to one wallet; None where it changes nothing."""
 
-    __slots__ = ("balance", "blocked", "currency", "position", "staked")
+    __slots__ = ("balance", "blocked", "currency", "owed", "position", "staked")
 
     def __init__(self) -> None:
         self.currency: str | None = None
         self.balance: Amount | None = None
         self.staked: Amount = 0
         self.blocked: str | None = None
+        self.owed: Amount | None = None
         self.position = 0
 
     def take(self, event: events.Event) -> None:
@@ -52,6 +55,11 @@ class _Change:
             case events.Blocked() | events.Unblocked():
                 self.blocked = "true" if isinstance(event, events.Blocked) else "false"
                 return
+            case events.WrittenOff(owed=owed):
+                self.owed = owed
+                return
+            case events.Resettled(owed=owed) | events.OwedTaken(owed=owed):
+                self.owed = owed
             case _:
                 pass
         self.balance = event.after
@@ -75,6 +83,7 @@ async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) 
             columns.numbers([change.balance for change in each]),
             columns.numbers([change.staked for change in each]),
             columns.nullable([change.blocked for change in each]),
+            columns.numbers([change.owed for change in each]),
             columns.numbers([change.position for change in each]),
         )
 

@@ -11,6 +11,7 @@ from domain.decider import WALLET
 from infra import columns
 from infra.eventlog import EventRow
 from infra.postgres import Connection
+from services.projections import resettled
 from services.projections.projection import Place, Projection
 from services.projections.rounds import SQL, Book, bettor_of, moved_by, round_of, told_of
 
@@ -47,6 +48,7 @@ class KeptRounds(Struct, frozen=True):
 
 
 async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> KeptRounds:
+    await resettled.apply(connection, place, rows)
     known = _known(place.kept)
     book, told = Book(known.book), [(about, row) for row in rows if (about := told_of(row)) is not None]
     if told:
@@ -121,4 +123,4 @@ async def _save(connection: Connection, place: Place, book: Book) -> None:
     )
 
 
-ROUNDS = Projection("rounds", apply, (SQL["clear"], SQL["clear_bettors"]))
+ROUNDS = Projection("rounds", apply, (SQL["clear"], SQL["clear_bettors"], resettled.SQL["clear"]))

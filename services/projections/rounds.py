@@ -21,6 +21,7 @@ from domain.wallet import events
 from infra.eventlog import EventRow
 from infra.postgres import Pool
 from infra.sql import queries
+from services.projections import resettled
 
 SQL = queries("rounds")
 LAST = 2**63 - 1
@@ -178,7 +179,9 @@ def match_of(row: EventRow) -> str | None:
 
 
 def told_of(row: EventRow) -> str | None:
-    """Which row is told of: a round's or a match's."""
+    """Which row is told of: a round's or a match's. What came to it after it was settled changes neither."""
+    if row.type == resettled.TYPE:
+        return None
     return match_of(row) or row.round
 
 

@@ -29,13 +29,15 @@ class Kind(StrEnum):
     REFUND = "refund"
     BUY_IN = "buy_in"
     CASH_OUT = "cash_out"
+    RESETTLEMENT = "resettlement"
+    OWED_TAKEN = "owed_taken"
 
 
 class Movement(Struct, frozen=True):
     """`amount` is what the balance gained, so `before + amount == after`. A lost round shows as a settlement of 0.
 
     `reference` is the operator's own for deposits and withdrawals, the reason of an adjustment or refund, the id of a
-    bet, the table of a buy-in or cash-out.
+    bet, the table of a buy-in or cash-out, the number of a resettlement.
     """
 
     position: int
@@ -77,11 +79,13 @@ def _told(event: events.Event) -> tuple[Kind, str] | None:
             return Kind.WITHDRAWAL, reference
         case events.Adjusted(reason=reason):
             return Kind.ADJUSTMENT, reason
-        case events.BoughtIn(table=table):
-            return Kind.BUY_IN, table
-        case events.CashedOut(table=table):
-            return Kind.CASH_OUT, table
-        case events.Opened() | events.Blocked() | events.Unblocked():
+        case events.BoughtIn(table=table) | events.CashedOut(table=table):
+            return (Kind.BUY_IN if isinstance(event, events.BoughtIn) else Kind.CASH_OUT), table
+        case events.Resettled(number=number):
+            return Kind.RESETTLEMENT, str(number)
+        case events.OwedTaken():
+            return Kind.OWED_TAKEN, ""
+        case events.Opened() | events.Blocked() | events.Unblocked() | events.WrittenOff():
             return None
 
 

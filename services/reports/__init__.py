@@ -5,6 +5,7 @@ from services.reports.adjustments import ADJUSTMENTS
 from services.reports.ggr import GGR
 from services.reports.large_wins import LARGE_WINS
 from services.reports.liability import LIABILITY
+from services.reports.owed import OWED
 from services.reports.performance import PERFORMANCE
 from services.reports.report import Kind
 from services.reports.voided import VOIDED
@@ -18,5 +19,6 @@ REPORTS: dict[str, Kind] = {
         ADJUSTMENTS,
         LARGE_WINS,
         LIABILITY,
+        OWED,
     )
 }

@@ -10,13 +10,15 @@ from services.reports.report import Kind, Read
 
 
 class Liability(Struct, frozen=True):
-    """`table_holdings` are the chips at tables: what was brought there, less what was taken away and raked."""
+    """`table_holdings` are the chips at tables: what was brought there, less what was taken away and raked. `owed` is
+    what players owe the house: no part of the total, for it is no less theirs what they have."""
 
     currency: str
     player_cash: Amount
     open_stakes: Amount
     table_holdings: Amount
     total: Amount
+    owed: Amount
 
 
 class _Fold:
@@ -48,18 +50,19 @@ class _Fold:
         return [self._row(currency) for currency in sorted({currency for currency, _ in self._held})]
 
     def _row(self, currency: str) -> Liability:
-        accounts = (Account.CASH, Account.OPEN_STAKES, Account.TABLES)
-        cash, stakes, tables = (self._held.get((currency, account), 0) for account in accounts)
-        return Liability(currency, cash, stakes, tables, cash + stakes + tables)
+        accounts = (Account.CASH, Account.OPEN_STAKES, Account.TABLES, Account.OWED)
+        cash, stakes, tables, owed = (self._held.get((currency, account), 0) for account in accounts)
+        return Liability(currency, cash, stakes, tables, cash + stakes + tables, -owed)
 
 
 LIABILITY = Kind(
     name="liability",
     title="Liability",
-    words="Players' cash, open stakes and what tables hold, by currency, as of the position.",
+    words="Players' cash, open stakes and what tables hold, and what players owe, by currency, as of the position.",
     row=Liability,
     fold=_Fold,
-    sums=("player_cash", "open_stakes", "table_holdings", "total"),
+    sums=("player_cash", "open_stakes", "table_holdings", "total", "owed"),
     has_period=False,
     asks_currency=True,
+    edition=2,
 )

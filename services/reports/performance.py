@@ -14,7 +14,9 @@ NOT_APPLICABLE = "not applicable"
 
 class Performance(Struct, frozen=True):
     """`rounds` in which such a bet ended, matches where a match is what is played for. `stakes`, `returns` and `ggr`
-    are of what ended; `voided` went back with its round. RTP is in percent of the stakes; none where nothing was."""
+    are of what ended; `voided` went back with its round. What players gained when rounds were settled once more is
+    `resettled`: taken off the `ggr`, and counted in the actual RTP. RTP is in percent of the stakes; none where nothing
+    was."""
 
     game: str
     table: str
@@ -28,6 +30,7 @@ class Performance(Struct, frozen=True):
     wagers: int
     stakes: Amount
     returns: Amount
+    resettled: Amount
     ggr: Amount
     rake: Amount
     voided: Amount
@@ -35,11 +38,12 @@ class Performance(Struct, frozen=True):
 
 class _Sums:
     def __init__(self) -> None:
-        self.rounds = self.wagers = self.stakes = self.returns = self.rake = self.voided = 0
+        self.rounds = self.wagers = self.stakes = self.returns = self.resettled = self.rake = self.voided = 0
         self._last = ""
 
     def add(self, ended: Ended) -> None:
         self.rake += ended.rake
+        self.resettled += ended.resettled
         if ended.void:
             self.voided += ended.staked
             return
@@ -87,14 +91,15 @@ def _row(key: _Key, sums: _Sums) -> Performance:
         wagers=sums.wagers,
         stakes=sums.stakes,
         returns=sums.returns,
-        ggr=sums.stakes - sums.returns,
+        resettled=sums.resettled,
+        ggr=sums.stakes - sums.returns - sums.resettled,
         rake=sums.rake,
         voided=sums.voided,
     )
 
 
 def _actual(sums: _Sums) -> str | None:
-    return percent(sums.returns, sums.stakes) if sums.stakes else None
+    return percent(sums.returns + sums.resettled, sums.stakes) if sums.stakes else None
 
 
 PERFORMANCE = Kind(
@@ -103,5 +108,6 @@ PERFORMANCE = Kind(
     words="Theoretical and actual RTP, stakes, returns, GGR and rake by game, table and bet.",
     row=Performance,
     fold=_Fold,
-    sums=("wagers", "stakes", "returns", "ggr", "rake", "voided"),
+    sums=("wagers", "stakes", "returns", "resettled", "ggr", "rake", "voided"),
+    edition=2,
 )

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from domain.game import LongRun, PaidOut
 from domain.games import GAMES
@@ -24,7 +25,8 @@ REFUNDED = "refunded"
 class Ended(Struct, frozen=True):
     """A wager that ended; or, with nothing staked, the rake of a pot or prize. Where players hold chips there is no
     spot. `void`: the round was cancelled and the stake went back. `theory`: what such a bet gives back in the long run,
-    if that is known of it."""
+    if that is known of it. With nothing staked and `resettled`: what the player gained when the wager was settled once
+    more."""
 
     game: str
     table: str
@@ -37,6 +39,7 @@ class Ended(Struct, frozen=True):
     staked: Amount
     returned: Amount
     rake: Amount = 0
+    resettled: Amount = 0
     void: bool = False
     wagers: int = 1
 
@@ -119,8 +122,17 @@ class Play:
             case events.Refunded(round=round_id):
                 for bet_id, spot, amount in self._open.pop((wallet, round_id)):
                     yield self._ended(player, round_id, spot, Payout(bet_id, spot, amount, REFUNDED, amount))
+            case events.Resettled():
+                yield from self._resettled(player, event)
             case _:
                 raise AssertionError(row.type)
+
+    def _resettled(self, player: str, event: events.Resettled) -> Iterator[Ended]:
+        """The round was counted when it was settled; this is counted when it happened."""
+        for was, now in zip(event.was, event.payouts, strict=True):
+            spot = now.spot if self.tables.of_round(event.round).long_run else ""
+            ended = self._ended(player, event.round, spot, replace(now, staked=0, odds="", returned=0))
+            yield replace(ended, resettled=now.returned - was.returned, wagers=0)
 
     def _ended(self, player: str, round_id: str, spot: str, payout: Payout) -> Ended:
         at, long_run = self.tables.of_round(round_id), self.tables.of_round(round_id).long_run
@@ -139,4 +151,4 @@ class Play:
         )
 
 
-_OF_BETS = {"wallet.BetStaked", "wallet.BetCancelled", "wallet.BetsSettled", "wallet.Refunded"}
+_OF_BETS = {"wallet.BetStaked", "wallet.BetCancelled", "wallet.BetsSettled", "wallet.Refunded", "wallet.Resettled"}

@@ -3,7 +3,7 @@
 import json
 from functools import partial
 
-from domain.names import REFUSED
+from domain.names import REFUSED, makes_rounds
 from infra.eventlog import EventRow
 from services.redecide import redecide
 from tests.domain.pocket_house import OPERATOR, PocketHouse
@@ -14,7 +14,8 @@ def check_decided_again(house: PocketHouse, sent: dict[tuple[str, str], str]) ->
     commands = 0
     for round_id in {row.round for row in house.rows if row.round and not row.round.endswith(".77")}:
         own = [row for row in house.rows if row.round == round_id]
-        rows = [row for row in house.rows if row.round == round_id or _is_refusal(row, own)]
+        played = [row for row in own if makes_rounds(row.stream)]
+        rows = [row for row in house.rows if row.round == round_id or _is_refusal(row, played)]
         again = redecide(OPERATOR, round_id, rows, sent, partial(house.vault.open, OPERATOR))
         assert again.differences == ()
         assert again.left <= sum(row.round is None for row in rows)

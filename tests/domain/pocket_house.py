@@ -21,6 +21,7 @@ from services.batch import (
     Earlier,
     Entry,
     MissingAnswer,
+    MissingEnded,
     MissingTotals,
     NotYet,
     Refused,
@@ -30,6 +31,7 @@ from services.batch import (
     fresh,
     streams_named,
 )
+from services.ended import ended_of
 
 OPERATOR = "acme"
 
@@ -97,6 +99,9 @@ class PocketHouse:
                 self._load_answer(batch, missing.name)
             except MissingTotals as missing:
                 batch.totals[missing.round] = self._totals(missing.round)
+            except MissingEnded as missing:
+                about = (row for row in self.rows if row.round == missing.round)
+                batch.ended[missing.round] = ended_of(about)
             except NotYet as later:
                 return later
 
@@ -147,7 +152,11 @@ class PocketHouse:
                     staked[row.stream] = staked.get(row.stream, 0) + told["amount"]
                 case "wallet.BetCancelled":
                     staked[row.stream] -= told["amount"]
+                case "wallet.BetsSettled":
+                    returned[row.stream] = told["returned"]
+                case "wallet.Refunded":
+                    returned[row.stream] = told["amount"]
                 case _:
-                    returned[row.stream] = told["returned"] if "returned" in told else told["amount"]
+                    pass
         bettors = {name for name, amount in staked.items() if amount}
         return RoundTotals(len(bettors), sum(staked.values()), sum(returned.values()), len(bettors - returned.keys()))

@@ -9,13 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from domain.game import Sealed
+from domain.names import makes_rounds
 from infra.eventlog import EventRow
 from services.redecide import Redecided, redecide
 from tests.domain.pocket_house import OPERATOR
 from tests.domain.test_decider_properties import Telling, _name, story
 
 
-@pytest.fixture(scope="module", params=[13, 15, 18, 23, 33])
+@pytest.fixture(scope="module", params=[1, 11, 13, 19, 23])
 def told(request: pytest.FixtureRequest) -> Telling:
     telling = Telling()
     for clock, commands in story(random.Random(request.param)):
@@ -66,8 +67,11 @@ def test_a_number_altered_anywhere_is_found(told: Telling) -> None:
 
 def test_an_event_taken_out_or_told_twice_is_found(told: Telling) -> None:
     for rows in rounds(told):
-        for at in range(1, len(rows) - 1):
-            assert again(told, [*rows[:at], *rows[at + 1 :]]).differences, rows[at].type
+        last = {"" if makes_rounds(row.stream) else row.stream: row for row in rows}
+        """Nothing follows from the last event of the round or of an incident: that it is there, versions say."""
+        for at in range(1, len(rows)):
+            if rows[at] not in last.values():
+                assert again(told, [*rows[:at], *rows[at + 1 :]]).differences, rows[at].type
             assert again(told, [*rows[: at + 1], *rows[at:]]).differences, rows[at].type
 
 

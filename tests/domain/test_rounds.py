@@ -20,7 +20,13 @@ def test_a_written_round_played_again_tells_the_same(file: Path) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_refusal_in_a_written_round_is_a_rule_of_the_game_the_wallet_or_the_house(game: str) -> None:
-    pages = (f"domain.games.{game}.rules", "domain.wallet.rules", "domain.decider", "services.written_rounds")
+    pages = (
+        f"domain.games.{game}.rules",
+        "domain.wallet.rules",
+        "domain.decider",
+        "domain.incidents",
+        "services.written_rounds",
+    )
     known = {rule.name for page in pages for rule in import_module(page).Rule}
     text = "\n".join(file.read_text() for file in (ROUNDS / game).glob("*.round"))
     assert set(re.findall(r"^ +! (\w+)", text, re.MULTILINE)) <= known

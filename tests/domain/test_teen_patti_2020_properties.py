@@ -11,6 +11,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from domain.cards import DECK
 from domain.decider import MarkFaulted, SettleBettor, Submission
@@ -133,6 +134,15 @@ class Table(RuleBasedStateMachine):
         for slot, card in zip(SLOTS[len(lying) :], missing, strict=False):
             self.send("studio", Role.STUDIO, commands.DealCard(slot, card))
 
+    @precondition(lambda self: self.config.kind is Kind.LIVE and isinstance(self.state, Dealing | Confirming))
+    @rule()
+    def scan_again_from_the_first_card(self) -> None:
+        on, lying = round_on(self.state), dealt(self.state)
+        assert self.send("studio", Role.STUDIO, commands.ReportFault("misread"))
+        assert self.send("supervisor", Role.SUPERVISOR, commands.RescanCards("misread")) == bool(lying)
+        if lying:
+            assert (dealt(self.state), round_on(self.state)) == ((), replace(on, rescanned="misread"))
+
     @precondition(lambda self: isinstance(self.state, Confirming))
     @rule(winner=st.sampled_from([*Winner, None, None, None]))
     def confirm(self, winner: Winner | None) -> None:
@@ -146,6 +156,7 @@ class Table(RuleBasedStateMachine):
                 (Role.SUPERVISOR, commands.Pause("wait")),
                 (Role.SUPERVISOR, commands.Resume()),
                 (Role.SUPERVISOR, commands.Resume()),
+                (Role.SUPERVISOR, commands.RescanCards("misread")),
                 (Role.SUPERVISOR, commands.CancelRound("void")),
                 (Role.SUPERVISOR, commands.DrainTable()),
                 (Role.OPERATOR, commands.CloseTable()),

@@ -131,6 +131,89 @@ def test_chips_go_to_the_table_and_come_back():
     assert when(OPENED, CashOut("ann", "t", 0)) == ()
 
 
+WON = (Payout("k1", "player_a", 300, "0.95:1", 585), Payout("k1", "tie", 100, "lost", 0))
+LOST = (Payout("k1", "player_a", 300, "lost", 0), Payout("k1", "tie", 100, "lost", 0))
+SETTLED = (*STAKED, events.BetsSettled("t.1", 400, 585, WON, 600, 1_185))
+CORRECTED = commands.Compensate("t.1", 1, WON, LOST)
+OWING = (
+    *SETTLED, events.Withdrawn(1_000, "", 1_185, 185), events.Resettled("t.1", 1, WON, LOST, -585, 400, 185, 0),
+)  # fmt: skip
+
+
+def test_a_resettlement_takes_what_was_paid_wrongly_from_the_cash():
+    assert when(SETTLED, CORRECTED) == (events.Resettled("t.1", 1, WON, LOST, -585, 0, 1_185, 600),)
+
+
+def test_what_the_cash_does_not_cover_is_owed_and_open_stakes_are_not_touched():
+    other = events.BetStaked(Bet("k2", "t.2", (Wager("tie", 100),)), 100, 185, 85)
+    given = (*SETTLED, events.Withdrawn(1_000, "", 1_185, 185), other)
+    [resettled] = when(given, CORRECTED)
+    assert resettled == events.Resettled("t.1", 1, WON, LOST, -585, 500, 85, 0)
+    wallet = fold(evolve, INITIAL, (*given, resettled))
+    assert isinstance(wallet, Wallet)
+    assert (wallet.cash, wallet.owed, wallet.open_stakes) == (0, 500, 100)
+    assert view("ann", wallet).owed == 500
+
+
+def test_a_resettlement_that_gives_pays_what_is_owed_first():
+    again = commands.Compensate("t.1", 2, LOST, WON)
+    assert when(OWING, again) == (
+        events.Resettled("t.1", 2, LOST, WON, 585, 400, 0, 585),
+        events.OwedTaken(400, 0, 585, 185),
+    )
+
+
+@pytest.mark.parametrize(
+    ("credit", "came"),
+    [
+        (commands.Deposit(50, "EUR", "cash desk"), 50),
+        (commands.Deposit(1_000, "EUR", "cash desk"), 1_000),
+        (CashOut("ann", "t", 400), 400),
+        (Refund("ann", "t.2", "fault"), 100),
+        (Unstake("ann", "t.2", "k2"), 100),
+        (Settle("ann", "t.2", (Payout("k2", "tie", 100, "50:1", 5_100),)), 5_100),
+        (commands.Compensate("t.1", 2, LOST, WON), 585),
+    ],
+)
+def test_whatever_comes_while_something_is_owed_goes_to_that_first(credit, came):
+    """The bet on another round was open before the first round was settled otherwise."""
+    other = events.BetStaked(Bet("k2", "t.2", (Wager("tie", 100),)), 100, 1_185, 1_085)
+    paid_out = events.Withdrawn(900, "", 1_085, 185)
+    owing = (*SETTLED, other, paid_out, events.Resettled("t.1", 1, WON, LOST, -585, 400, 185, 0))
+    happened = when(owing, credit)
+    taken = min(came, 400)
+    assert len(happened) == 2
+    assert happened[0].after == came
+    assert happened[1] == events.OwedTaken(taken, 400 - taken, came, came - taken)
+
+
+def test_what_brings_no_cash_takes_none():
+    assert when(OWING, CashOut("ann", "t", 0)) == ()
+    assert when(OWING, commands.Block("b")) == (events.Blocked("b"),)
+    assert refused(OWING, commands.Withdraw(1, "EUR")) == ("InsufficientFunds", {"balance": 0, "needed": 1})
+
+
+def test_a_lost_bet_of_a_player_who_owes_takes_nothing():
+    open_bet = events.BetStaked(Bet("k2", "t.2", (Wager("tie", 100),)), 100, 1_185, 1_085)
+    given = (*SETTLED, open_bet, events.Withdrawn(1_085, "", 1_085, 0))
+    owing = (*given, events.Resettled("t.1", 1, WON, LOST, -585, 585, 0, 0))
+    lost = Settle("ann", "t.2", (Payout("k2", "tie", 100, "lost", 0),))
+    assert [type(each) for each in when(owing, lost)] == [events.BetsSettled]
+
+
+def test_what_is_owed_is_written_off_as_far_as_it_is_owed():
+    why = ("gone", "desk-1", "0f1e2d3c4b5a6978")
+    assert when(OWING, commands.WriteOff(150, "EUR", *why)) == (events.WrittenOff(150, 250, *why),)
+    assert refused(OWING, commands.WriteOff(401, "EUR", *why)) == ("MoreThanOwed", {"owed": 400, "asked": 401})
+    assert refused(OWING, commands.WriteOff(400, "INR", *why))[0] == "WrongCurrency"
+    assert refused(SETTLED, commands.WriteOff(1, "EUR", *why)) == ("MoreThanOwed", {"owed": 0, "asked": 1})
+
+
+def test_payouts_of_other_wagers_are_a_bug_and_correct_nothing():
+    with pytest.raises(ValueError, match="other wagers"):
+        when(SETTLED, commands.Compensate("t.1", 1, WON, LOST[:1]))
+
+
 ASKED = st.one_of(
     st.builds(commands.Deposit, st.integers(1, 500), st.just("EUR")),
     st.builds(commands.Withdraw, st.integers(1, 500), st.just("EUR")),
@@ -148,6 +231,14 @@ ASKED = st.one_of(
     st.builds(Unstake, st.just("ann"), st.sampled_from(["t.1", "t.2"]), st.sampled_from("abc")),
     st.builds(Refund, st.just("ann"), st.sampled_from(["t.1", "t.2"]), st.just("fault")),
     st.builds(CashOut, st.just("ann"), st.just("t"), st.integers(0, 50)),
+    st.builds(
+        lambda before, now: commands.Compensate(
+            "t.0", 1, (Payout("z", "tie", 50, "?", before),), (Payout("z", "tie", 50, "?", now),)
+        ),
+        st.integers(0, 600),
+        st.integers(0, 600),
+    ),
+    st.builds(commands.WriteOff, st.integers(1, 300), st.just("EUR"), st.just("gone"), st.just("x"), st.just("p")),
 )
 
 
@@ -168,7 +259,10 @@ def test_whatever_is_asked_money_only_moves_and_every_event_says_how(asked):
             assert after.cash - state.cash == gains[Account.CASH]
             assert after.open_stakes - state.open_stakes == gains[Account.OPEN_STAKES]
             assert after.open_stakes == sum(bet.amount for bet in after.bets)
+            assert after.owed - state.owed == -gains[Account.OWED]
             assert after.cash >= 0
+            assert after.owed >= 0
             if gains[Account.CASH]:
                 assert (event.before, event.after) == (state.cash, after.cash)
             state = after
+        assert not (state.owed and state.cash), "whatever came was taken in the same breath"

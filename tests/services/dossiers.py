@@ -91,16 +91,22 @@ class Rounds:
         await house.until("t", "betting")
 
     async def live(self) -> None:
-        """20-20 from a scanner: one card comes in the wrong slot, and is scanned again."""
+        """20-20 from a scanner: a card is misread, and those that lie there are scanned again from the first."""
         house = self.house
         await house.table("live", kind="live", betting_seconds=1)
         await house.bet(self.tokens["ann"], "live.1", "six", player_a=100, player_b=100)
         studio, path = house.bearer(Role.STUDIO), "/v1/tables/live/commands"
+        await house.until("live", "dealing")
+        await house.done(path, {"type": "DealCard", "round": "live.1", "slot": "A1", "card": "2h"}, studio)
+        reported = {"table": "live", "kind": "wrong_card", "words": "A1 is the ace of spades"}
+        incident = f"/v1/incidents/{(await house.done('/v1/incidents', reported, studio))['incident']['id']}"
+        resolved = {"resolution": "rescan", "words": "misread"}
+        await house.done(f"{incident}/resolve", resolved, house.bearer(Role.SUPERVISOR))
         for slot, card in zip(("A1", "B1", "A2", "B2", "A3", "B3"), ("As", "2h", "Ad", "7c", "Ac", "9d"), strict=True):
-            await house.until("live", "dealing")
             await house.done(path, {"type": "DealCard", "round": "live.1", "slot": slot, "card": card}, studio)
         await house.done(path, {"type": "ConfirmResult", "round": "live.1", "winner": "player_a"}, studio)
         await self.over("live.1")
+        await house.done(f"{incident}/notes", {"words": "the lamp was off", "video": "camera 2"}, studio)
         self.ids["live"] = "live.1"
 
     async def over(self, round_id: str) -> None:

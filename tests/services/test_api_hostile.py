@@ -13,7 +13,7 @@ DEPOSIT = {"amount": 100, "currency": "EUR"}
 COMMANDS = "/v1/tables/h1/commands"
 PLAYERS, TABLES = "/v1/players", "/v1/tables"
 DEPOSITS, WITHDRAWALS, ADJUSTMENTS = (f"/v1/players/ann/{what}" for what in ("deposits", "withdrawals", "adjustments"))
-PROPOSALS = "/v1/proposals"
+PROPOSALS, INCIDENTS = "/v1/proposals", "/v1/incidents"
 OPERATOR, PLAYER, STUDIO = Role.OPERATOR, Role.PLAYER, Role.STUDIO
 SUPERVISOR, AUDITOR = Role.SUPERVISOR, Role.AUDITOR
 
@@ -39,6 +39,10 @@ def adjustment(**changed: Any) -> str:
     return deposit(**{"code": "other", "reason": "x"} | changed)
 
 
+def incident(**changed: Any) -> str:
+    return json.dumps({"table": "h1", "kind": "misdeal", "words": "x"} | changed)
+
+
 def table(config: str, name: str = "n", game: str = "teen_patti_2020", after: str = "") -> str:
     return f'{{"table":"{name}","game":"{game}","config":{config}}}{after}'
 
@@ -48,6 +52,7 @@ def raw(text: str) -> str:
     return '{"type":"PlaceBet","round":"h1.1","wagers":[{"spot":"player_a","amount":' + text + "}]}"
 
 
+RESUMED = '{"resolution":"resume","words":"x"}'
 ODDS = '{"currency":"EUR","pay_table":{"tie":%s}}'
 DEEP = '{"a":' * 20_000 + "1" + "}" * 20_000
 NESTED_WAGERS = '{"type":"PlaceBet","round":"h1.1","wagers":' + "[" * 4_000 + "]" * 4_000 + "}"
@@ -108,6 +113,21 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a leading zero", PLAYER, COMMANDS, raw("0500"), 400, "MalformedJson"),
     ("hexadecimal", PLAYER, COMMANDS, raw("0x10"), 400, "InvalidValue"),
     ("a deposit of nothing", OPERATOR, DEPOSITS, deposit(amount=0), 400, "InvalidValue"),
+    ("an incident of no kind", STUDIO, INCIDENTS, incident(kind="earthquake"), 400, "InvalidValue"),
+    ("an incident without words", STUDIO, INCIDENTS, incident(words=""), 400, "InvalidValue"),
+    ("words that turn the text round", STUDIO, INCIDENTS, incident(words="a\u202eb"), 400, "InvalidValue"),
+    ("words of two lines", STUDIO, INCIDENTS, incident(words="a\nb"), 400, "InvalidValue"),
+    ("words without end", STUDIO, INCIDENTS, incident(words="x" * 201), 400, "InvalidValue"),
+    ("a video with a null", STUDIO, INCIDENTS, incident(video="a\u0000"), 400, "InvalidValue"),
+    ("an incident of whoever", STUDIO, INCIDENTS, incident(by="bob"), 400, "UnknownField"),
+    ("an incident of no table's round", STUDIO, INCIDENTS, incident(round="h1"), 400, "InvalidValue"),
+    ("an incident of a round to come", STUDIO, INCIDENTS, incident(round="h1.9"), 404, "NotFound"),
+    ("an incident elsewhere", STUDIO, INCIDENTS, incident(table="there"), 404, "NotFound"),
+    ("an unknown incident", SUPERVISOR, f"{INCIDENTS}/x/resolve", RESUMED, 404, "UnknownIncident"),
+    ("an incident with odd letters", SUPERVISOR, f"{INCIDENTS}/a%0Ab/resolve", RESUMED, 400, "BadId"),
+    ("no such resolution", SUPERVISOR, f"{INCIDENTS}/x/resolve", RESUMED.replace("resume", "forget"), 400,
+     "InvalidValue"),
+    ("a note without words", STUDIO, f"{INCIDENTS}/x/notes", "{}", 400, "MissingField"),
     ("a negative deposit", OPERATOR, DEPOSITS, deposit(amount=-1), 400, "InvalidValue"),
     ("a deposit with a point", OPERATOR, DEPOSITS, '{"amount":1.0,"currency":"EUR"}', 400, "WrongType"),
     ("a withdrawal with an exponent", OPERATOR, WITHDRAWALS, '{"amount":1e1,"currency":"EUR"}', 400, "WrongType"),
@@ -180,6 +200,10 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a studio that proposes", STUDIO, ADJUSTMENTS, adjustment(), 403, "Forbidden"),
     ("a player who approves", PLAYER, f"{PROPOSALS}/{'0' * 16}/approve", "{}", 403, "Forbidden"),
     ("an auditor who approves", AUDITOR, f"{PROPOSALS}/{'0' * 16}/approve", "{}", 403, "Forbidden"),
+    ("a player who reports an incident", PLAYER, INCIDENTS, incident(), 403, "Forbidden"),
+    ("an auditor who reports one", AUDITOR, INCIDENTS, incident(), 403, "Forbidden"),
+    ("a studio that resolves one", STUDIO, f"{INCIDENTS}/x/resolve", '{"resolution":"void"}', 403, "Forbidden"),
+    ("an operator who resolves one", OPERATOR, f"{INCIDENTS}/x/resolve", '{"resolution":"void"}', 403, "Forbidden"),
     ("a player who opens a table", PLAYER, "/v1/tables", "{}", 403, "Forbidden"),
     ("a supervisor who mints a key", SUPERVISOR, "/v1/keys", '{"role":"operator"}', 403, "Forbidden"),
     ("a key of the clock", OPERATOR, "/v1/keys", '{"role":"clock"}', 400, "InvalidValue"),

@@ -63,7 +63,7 @@ async def supervise(acme: Town, type_name: str, **fields: str) -> None:
 async def test_a_balance_follows_every_movement_and_open_stakes_go_with_the_bets(acme):
     await acme.open_table(betting_seconds=60)
     round_id = await acme.round_is_on()
-    assert await balance(acme) == Balance("ann", "EUR", 10_000, 0, False, 3)
+    assert await balance(acme) == Balance("ann", "EUR", 10_000, 0, False, 0, 3)
     await acme.bet("ann", round_id, key="one", player_a=1_000, tie=200)
     await acme.bet("ann", round_id, key="two", tie=500)
     assert (await balance(acme)).open_stakes == 1_700

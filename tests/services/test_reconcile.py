@@ -69,6 +69,7 @@ async def test_where_nothing_differs_nothing_is_said(played):
         "checkpoints": 4,
         "statement": 8,
         "audit": tip,
+        "resettled": 0,
         "streams": 5,
         "balances": 2,
         "rounds": 1,

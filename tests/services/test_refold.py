@@ -12,6 +12,8 @@ from tests.services.test_round_life import House, clock, house
 
 __all__ = ["clock", "house"]
 
+NEXT = codec.STATE_SCHEMA + 1
+
 
 async def _states(house: House) -> dict[str, tuple[int, object]]:
     rows = await house.pool.fetch(eventlog.SQL["streams_like"], "acme", "", "\x7f", 100)
@@ -24,13 +26,13 @@ async def test_migrate_folds_every_older_state_and_changes_none_of_them(house, c
     await house.bet("ann", await house.round_is_on(), player_a=300)
     await clock()
     before = await _states(house)
-    monkeypatch.setattr(codec, "STATE_SCHEMA", 2)
+    monkeypatch.setattr(codec, "STATE_SCHEMA", NEXT)
     said: list[str] = []
     assert await refold(house.pool, said.append) == len(before)
     assert said
     after = await _states(house)
     assert {name: state for name, (_, state) in after.items()} == {name: state for name, (_, state) in before.items()}
-    assert {schema for schema, _ in after.values()} == {2}
+    assert {schema for schema, _ in after.values()} == {NEXT}
     assert await refold(house.pool, said.append) == 0
 
 
@@ -39,10 +41,10 @@ async def test_the_executor_folds_what_it_meets_before_migrate_does(house, clock
     await house.open_table(betting_seconds=60)
     round_id = await house.round_is_on()
     await clock()
-    monkeypatch.setattr(codec, "STATE_SCHEMA", 2)
+    monkeypatch.setattr(codec, "STATE_SCHEMA", NEXT)
     assert isinstance(await house.bet("ann", round_id, player_a=300), Accepted)
     assert await house.cash("ann") == 700
-    assert (await _states(house))["wallet:ann"][0] == 2
+    assert (await _states(house))["wallet:ann"][0] == NEXT
 
 
 async def test_a_process_that_meets_a_newer_state_writes_nothing(house, monkeypatch):

@@ -9,7 +9,7 @@ from domain.games.gin_rummy import commands, events, explain, match_proof, melds
 from domain.games.gin_rummy.decide import decide
 from domain.games.gin_rummy.evolve import evolve
 from domain.games.gin_rummy.rules import Config
-from domain.games.gin_rummy.state import INITIAL, State
+from domain.games.gin_rummy.state import INITIAL, State, standing
 from domain.money import Bet, Payout
 
 __all__ = ["GAME", "melds"]
@@ -51,6 +51,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,
+    standing=standing,
     result=_no_result,
     hidden_cards=True,
     reveals=proof.reveals,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from domain.cards import Card
 from domain.fairness import ClientSeed
-from domain.game import Micros, SealedSeed, SealedText
+from domain.game import Micros, SealedSeed, SealedText, Stage, Standing
 from domain.games.gin_rummy.events import (
     Cards,
     LaidOff,
@@ -296,3 +296,15 @@ def phase(state: State) -> str:
             return "laying_off"
         case _:
             return type(state).__name__.lower()
+
+
+def standing(state: State) -> Standing:
+    on = round_on(state)
+    match state.was if isinstance(state, Paused) else state:
+        case NotOpened() | Closed():
+            stage = Stage.CLOSED
+        case Between() | RolesDrawn():
+            stage = Stage.IDLE
+        case _:
+            stage = Stage.PLAYING
+    return Standing(on.id if on else None, stage, isinstance(state, Paused))

@@ -1,7 +1,7 @@
 """Teen Patti 20-20, house-banked: players bet on which of two three-card hands wins.
 
-Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with deck), evolve, views,
-explain.
+Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with deck and
+scans), evolve, views, explain.
 """
 
 from domain.cards import Card
@@ -11,7 +11,7 @@ from domain.games.teen_patti_2020.decide import decide
 from domain.games.teen_patti_2020.evolve import evolve
 from domain.games.teen_patti_2020.pays import PayTable, Result, Spot, Winner, returns, showdown
 from domain.games.teen_patti_2020.rules import Config
-from domain.games.teen_patti_2020.state import INITIAL, State
+from domain.games.teen_patti_2020.state import INITIAL, State, standing
 
 __all__ = ["GAME", "PayTable", "Result", "Spot", "Winner", "showdown"]
 """The game; and its pure rules, for auditors who hold their own figures against them (`croupier calc`)."""
@@ -57,10 +57,12 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,
+    standing=standing,
     result=views.result,
     hidden_cards=False,
     reveals=views.reveals,
     explains_round=explain.explains_round,
     explains_payout=explain.explains_payout,
     long_run=views.long_run,
+    corrected=views.corrected,
 )

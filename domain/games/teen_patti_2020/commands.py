@@ -98,11 +98,17 @@ class CancelRound(Struct, frozen=True, forbid_unknown_fields=True, tag="CancelRo
     reason: Text
 
 
+class RescanCards(Struct, frozen=True, forbid_unknown_fields=True, tag="RescanCards"):
+    """Go on, but with the cards that lie there scanned again from the first: they prevail over what was recorded."""
+
+    reason: Text
+
+
 class DrainTable(Struct, frozen=True, forbid_unknown_fields=True, tag="DrainTable"):
     """Open no round after this one; then close the table."""
 
 
-Supervisor = Pause | Resume | CancelRound | DrainTable
+Supervisor = Pause | Resume | RescanCards | CancelRound | DrainTable
 
 
 class OpenTable(Struct, frozen=True, forbid_unknown_fields=True, tag="OpenTable"):

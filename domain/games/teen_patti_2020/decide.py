@@ -7,7 +7,7 @@ from typing import assert_never
 
 from domain.errors import Rejected
 from domain.game import LATE, ConcludeRound, Context, Decision, Micros, ResumeLog, TimeOut
-from domain.games.teen_patti_2020 import commands, deck, events
+from domain.games.teen_patti_2020 import commands, deck, events, scans
 from domain.games.teen_patti_2020.pays import showdown
 from domain.games.teen_patti_2020.rules import (
     CLIENT_SEEDS_MAX,
@@ -99,6 +99,8 @@ def _supervisor(state: Opened, command: commands.Supervisor, context: Context) -
             raise Rejected(Rule.NotPaused, phase=phase(state))
         case _, commands.Pause():
             return _pause(state, command.reason, context)
+        case _, commands.RescanCards():
+            return scans.rescan(state, command, context)
         case _, commands.CancelRound():
             return _cancel(state, command.reason, context)
         case _, commands.DrainTable():
@@ -120,7 +122,7 @@ def _studio(state: Between | InRound, command: commands.Studio, context: Context
         case Settling() | Refunding(), _:
             raise Rejected(Rule.RoundIsFinal, round=state.round.id)
         case _, commands.DealCard():
-            return _deal_card(state, command, context)
+            return scans.deal_card(state, command, context)
         case Confirming(), commands.ConfirmResult():
             return _confirm_result(state, command, context)
         case _, commands.ConfirmResult():
@@ -322,33 +324,7 @@ def _closing(table: Table) -> tuple[events.TableClosed, ...]:
     return (events.TableClosed(),) if table.draining else ()
 
 
-# --- The studio: one message a card -------------------------------------------------------------------------------
-
-
-def _deal_card(state: Betting | Dealing | Confirming, command: commands.DealCard, context: Context) -> Decision:
-    due = context.now + state.table.config.card
-    if not isinstance(state, Betting):
-        return Decision((_scanned(state, command, due, context),))
-    if context.now < state.due:
-        raise Rejected(Rule.BettingIsOpen, round=state.round.id, closes_at=state.due)
-    closed = events.BettingClosed(state.round.id, due)
-    return Decision((closed, _scanned(state, command, due, context)))
-
-
-def _scanned(
-    state: Betting | Dealing | Confirming, command: commands.DealCard, due: Micros, context: Context
-) -> events.CardDealt | events.RoundPaused:
-    """The card, or the pause that a card asks for which cannot be right (T26, S20.29)."""
-    cards = dealt(state)
-    awaited = SLOTS[len(cards)] if len(cards) < len(SLOTS) else None
-    if command.slot != awaited:
-        fault = f"a card came for {command.slot}, awaited was {awaited or 'none'}"
-    elif command.card in cards:
-        fault = f"{command.card} came for {command.slot} and lies in {SLOTS[cards.index(command.card)]} already"
-    else:
-        return events.CardDealt(state.round.id, command.slot, command.card, None, due)
-    limit = context.now + state.table.config.pause_limit
-    return events.RoundPaused(state.round.id, fault, 0, limit, command.slot, command.card)
+# --- The studio's word --------------------------------------------------------------------------------------------
 
 
 def _confirm_result(state: Confirming, command: commands.ConfirmResult, context: Context) -> Decision:

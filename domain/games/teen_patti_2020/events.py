@@ -162,6 +162,14 @@ class RoundResumed(Struct, frozen=True, tag="teen_patti_2020.RoundResumed"):
     due: Micros
 
 
+class RescanOrdered(Struct, frozen=True, tag="teen_patti_2020.RescanOrdered"):
+    """The paused round goes on from no card: those dealt before this event do not count, whatever is scanned next."""
+
+    round: str
+    reason: str
+    due: Micros
+
+
 class DeadlineExtended(Struct, frozen=True, tag="teen_patti_2020.DeadlineExtended"):
     """The clock itself was late (downtime): once a turn, a fresh deadline in place of the act."""
 
@@ -200,5 +208,5 @@ OfTable = (
     | SeedDisclosed
 )
 OfRound = BettingClosed | CardDealt | RoundResulted | RoundSkipped | RoundSettled | RoundCancelled | RoundRefunded
-OfPause = RoundPaused | RoundResumed | DeadlineExtended | TableFaulted
+OfPause = RoundPaused | RoundResumed | RescanOrdered | DeadlineExtended | TableFaulted
 Event = TableOpened | OfTable | RoundOpened | OfRound | OfPause

@@ -116,11 +116,19 @@ def _at_pause(state: Opened, event: events.OfPause) -> Opened:
             return Paused(was, event.reason, state.left_ms if isinstance(state, Paused) else 0, None)
         case events.RoundResumed():
             return replace(was, due=event.due)
+        case events.RescanOrdered():
+            return _from_no_card(state, was, event)
         case events.DeadlineExtended():
             extendable = isinstance(state, Betting | Dealing | Confirming | Paused)
             return replace(state, due=event.due, extended=True) if extendable else state
         case never:
             assert_never(never)
+
+
+def _from_no_card(state: Opened, was: Between | InRound, event: events.RescanOrdered) -> Opened:
+    if not isinstance(was, Dealing | Confirming):
+        return state
+    return Dealing(was.table, replace(was.round, rescanned=event.reason), event.due)
 
 
 def _with(state: Opened, table: Table) -> Opened:

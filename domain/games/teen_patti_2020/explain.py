@@ -37,10 +37,16 @@ class _Story(Struct):
     opened: events.RoundOpened
     cards: dict[Slot, Card]
     end: End | None = None
+    rescans: tuple[str, ...] = ()
 
 
 def explains_round(of_round: Iterable[events.Event]) -> tuple[str, ...]:
     story = _read(of_round)
+    again = tuple(f"The cards were scanned again from the first ({reason}): they prevail." for reason in story.rescans)
+    return (*again, *_ended(story))
+
+
+def _ended(story: _Story) -> tuple[str, ...]:
     match story.end:
         case events.RoundResulted():
             return _compared(_shown(story, story.end))
@@ -81,6 +87,8 @@ def _read(of_round: Iterable[events.Event]) -> _Story:
             story = _Story(event, {})
         elif story is not None and isinstance(event, events.CardDealt):
             story.cards[event.slot] = event.card
+        elif story is not None and isinstance(event, events.RescanOrdered):
+            story.cards, story.rescans = {}, (*story.rescans, event.reason)
         elif story is not None and isinstance(event, End):
             story.end = event
     if story is None:

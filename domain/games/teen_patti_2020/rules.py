@@ -53,6 +53,7 @@ class Rule(StrEnum):
     # pause, cancel, conclude
     TableIsPaused = "TableIsPaused"
     NotPaused = "NotPaused"
+    NoCardsToRescan = "NoCardsToRescan"
     RoundIsFinal = "RoundIsFinal"
     StakesAreOpen = "StakesAreOpen"
 

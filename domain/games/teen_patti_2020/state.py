@@ -1,14 +1,15 @@
 """What a table is now: its phases are types, so that each holds what it needs and nothing else.
 
 NotOpened -> Between -> Betting -> Dealing -> Confirming -> Settling -> Between ... -> Closed
-Betting, Dealing and Confirming can also go to Refunding (T28), every phase to Paused and back (T26, T27).
+Betting, Dealing and Confirming can also go to Refunding (T28), every phase to Paused and back (T26, T27); a live round
+that is scanned again goes from Paused to Dealing.
 """
 
 from msgspec import Struct
 
 from domain.cards import Card
 from domain.fairness import ClientSeed
-from domain.game import Micros, SealedSeed
+from domain.game import Micros, SealedSeed, Stage, Standing
 from domain.games.teen_patti_2020.events import NextSeed, RecentResult
 from domain.games.teen_patti_2020.pays import Showdown
 from domain.games.teen_patti_2020.rules import Config
@@ -37,6 +38,8 @@ class Round(Struct, frozen=True):
     seed: SealedSeed | None
     root: str | None
     client_seeds: tuple[ClientSeed, ...]
+    rescanned: str = ""
+    """Why its cards were scanned again from the first, if they were."""
 
 
 class NotOpened(Struct, frozen=True, tag=True):
@@ -146,3 +149,19 @@ def round_on(state: State) -> Round | None:
 
 def phase(state: State) -> str:
     return "not_opened" if isinstance(state, NotOpened) else type(state).__name__.lower()
+
+
+def standing(state: State) -> Standing:
+    on = round_on(state)
+    match state.was if isinstance(state, Paused) else state:
+        case NotOpened() | Closed():
+            stage = Stage.CLOSED
+        case Between():
+            stage = Stage.IDLE
+        case Betting():
+            stage = Stage.BETTING
+        case Dealing() | Confirming():
+            stage = Stage.PLAYING
+        case Settling() | Refunding():
+            stage = Stage.FINAL
+    return Standing(on.id if on else None, stage, isinstance(state, Paused))

@@ -14,7 +14,7 @@ from domain.game import Cancelled, LongRun, Micros, Open, Outcome, Resulted, Sea
 from domain.games.teen_patti_2020 import events
 from domain.games.teen_patti_2020.events import NextSeed, RecentResult
 from domain.games.teen_patti_2020.pays import Result, Showdown, SpotReturn, most_won, returns_of, showdown
-from domain.games.teen_patti_2020.rules import SLOTS, Config, Slot
+from domain.games.teen_patti_2020.rules import SLOTS, Config, Kind, Slot
 from domain.games.teen_patti_2020.state import (
     Betting,
     Between,
@@ -56,6 +56,8 @@ class TableView(Struct, frozen=True, omit_defaults=True):
     result: Showdown | None = None
     reason: str | None = None
     """Why the round is paused or cancelled."""
+    rescanned: str | None = None
+    """Why the cards are scanned again from the first: what lay there before does not count."""
     bets: tuple[Bet, ...] = ()
     seed_hash: str | None = None
     root: str | None = None
@@ -85,6 +87,7 @@ def _everybodys(state: State) -> TableView:
         cards=dict(zip(SLOTS, dealt(state), strict=False)),
         result=_shown(unpaused),
         reason=state.reason if isinstance(state, Paused | Refunding) else None,
+        rescanned=on.rescanned or None if on else None,
         seed_hash=on.seed.hash if on and on.seed else None,
         root=on.root if on else None,
         next_round=next_seed.round if next_seed else None,
@@ -168,6 +171,17 @@ def result(state: State) -> Outcome | None:
             return None
 
 
+def corrected(opened: events.Event, cards: tuple[Card, ...]) -> tuple[events.Event, ...]:
+    """Of a live round, whose scanner can have read wrongly: what an rng table deals is committed to before."""
+    if not isinstance(opened, events.RoundOpened) or opened.config.kind is not Kind.LIVE:
+        return ()
+    if len(cards) != len(SLOTS) or len(set(cards)) != len(SLOTS):
+        return ()
+    at = opened.closes_at
+    dealt_again = (events.CardDealt(opened.round, *each, None, at) for each in zip(SLOTS, cards, strict=True))
+    return (opened, *dealt_again, events.RoundResulted(opened.round, showdown(cards), at))
+
+
 # --- To whoever checks a round ------------------------------------------------------------------------------------
 
 
@@ -194,7 +208,7 @@ def reveals(operator: str, of_round: Iterable[events.Event]) -> Reveal | None:
     opened = next((event for event in story if isinstance(event, events.RoundOpened)), None)
     if opened is None:
         return None
-    cards = tuple(event for event in story if isinstance(event, events.CardDealt))
+    cards = _lying(story)
     checks = (*_openings(opened, cards), *_outcome(story, cards))
     if opened.seed is None or opened.root is None:
         return Reveal(opened.round, checks)
@@ -213,6 +227,12 @@ def reveals(operator: str, of_round: Iterable[events.Event]) -> Reveal | None:
     )
     known = (opened.seed.hash, seed, opened.root, deck.rejects, opened.client_seeds)
     return Reveal(opened.round, (*from_seed, *checks), *known)
+
+
+def _lying(story: tuple[events.Event, ...]) -> tuple[events.CardDealt, ...]:
+    """The cards that count: none of those before the last scan from the first."""
+    rescans = (index for index, event in enumerate(story) if isinstance(event, events.RescanOrdered))
+    return tuple(event for event in story[max(rescans, default=0) :] if isinstance(event, events.CardDealt))
 
 
 def _reshuffled(operator: str, opened: events.RoundOpened, seed: bytes) -> fairness.Deck:

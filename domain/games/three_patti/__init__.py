@@ -9,7 +9,7 @@ from domain.games.three_patti import commands, events, explain, proof, views
 from domain.games.three_patti.decide import decide
 from domain.games.three_patti.evolve import evolve
 from domain.games.three_patti.rules import Config
-from domain.games.three_patti.state import INITIAL, State
+from domain.games.three_patti.state import INITIAL, State, standing
 from domain.money import Bet, Payout
 
 
@@ -48,6 +48,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     about=views.about,
     deadline=views.deadline,
     round=views.round_id,
+    standing=standing,
     result=_no_result,
     hidden_cards=True,
     reveals=proof.reveals,

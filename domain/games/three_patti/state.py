@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.fairness import ClientSeed
-from domain.game import Micros, SealedSeed
+from domain.game import Micros, SealedSeed, Stage, Standing
 from domain.games.three_patti.events import Dealer, Left, NextSeed, Places, PlayerResult, Seat, ShownHand
 from domain.games.three_patti.rules import Config, EndedBy
 from domain.money import Amount
@@ -202,3 +202,15 @@ def round_on(state: State) -> Round | None:
 
 def phase(state: State) -> str:
     return "not_opened" if isinstance(state, NotOpened) else type(state).__name__.lower()
+
+
+def standing(state: State) -> Standing:
+    on = round_on(state)
+    match state.was if isinstance(state, Paused) else state:
+        case NotOpened() | Closed():
+            stage = Stage.CLOSED
+        case Between():
+            stage = Stage.IDLE
+        case _:
+            stage = Stage.PLAYING
+    return Standing(on.id if on else None, stage, isinstance(state, Paused))

@@ -1,0 +1,41 @@
+"""What is about a round and no part of it, as incidents: the commands it came of, and its streams as the round's own
+events fold them.
+"""
+
+from typing import Any
+
+import msgspec
+
+from domain import incidents
+from domain.decider import Stream
+from domain.streams import KINDS
+from infra.eventlog import EventRow
+
+_COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
+    incidents.Reported: msgspec.json.Decoder(incidents.ReportIncident),
+    incidents.Noted: msgspec.json.Decoder(incidents.AddNote),
+    incidents.Resolved: msgspec.json.Decoder(incidents.ResolveIncident),
+}
+"""By the first event that a command gave."""
+
+
+def command_of(row: EventRow, text: str) -> Any:
+    """The command that gave the event, from its body as it was sent. Raises MsgspecError, and KeyError where a body
+    alone does not tell."""
+    return _COMMANDS[type(row.event)].decode(text)
+
+
+class Beside:
+    """Such streams, each from its beginning: all that they tell is about one round."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, Stream] = {}
+
+    def known(self, stream: str) -> Stream:
+        kind = KINDS[stream.partition(":")[0]]
+        return self._streams.get(stream) or Stream(kind.name, 0, kind.initial)
+
+    def take(self, row: EventRow) -> None:
+        before = self.known(row.stream)
+        state = KINDS[before.decider].evolve(before.state, row.event)
+        self._streams[row.stream] = Stream(before.decider, row.version, state)

@@ -1,0 +1,77 @@
+"""What players gained when a settled round was settled once more: a row each time, beside the rows of the round and of
+its bettors, which stay as they were settled. It is kept with them, under the same checkpoint.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from domain.game import Micros
+from domain.money import Amount, Payout
+from domain.names import WALLET
+from infra import columns
+from infra.eventlog import EventRow
+from infra.postgres import Connection, Pool
+from infra.sql import queries
+from services.projections.projection import Place
+
+SQL = queries("resettled")
+TYPE = "wallet.Resettled"
+
+_encode = msgspec.json.Encoder().encode
+_payouts = msgspec.json.Decoder(tuple[Payout, ...])
+
+
+class Resettled(Struct, frozen=True):
+    """The round's `number`th resettlement as it came to one player: every wager with what it returns now, and what the
+    player gained by the change, less than nothing for a loss."""
+
+    position: int
+    round: str
+    number: int
+    player: str
+    gain: Amount
+    payouts: tuple[Payout, ...]
+    at: Micros
+
+
+def resettled(row: EventRow) -> Resettled:
+    event, player = row.event, row.stream.removeprefix(WALLET)
+    return Resettled(row.position, event.round, event.number, player, event.gain, event.payouts, row.at)
+
+
+def of_rows(rows: Sequence[EventRow]) -> list[Resettled]:
+    return [resettled(row) for row in rows if row.type == TYPE]
+
+
+async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
+    if found := of_rows(rows):
+        await connection.execute(
+            SQL["apply"],
+            place.operator,
+            place.generation,
+            columns.numbers([each.position for each in found]),
+            columns.texts([each.round for each in found]),
+            columns.numbers([each.number for each in found]),
+            columns.texts([each.player for each in found]),
+            columns.numbers([each.gain for each in found]),
+            columns.texts([_encode(each.payouts).decode() for each in found]),
+            columns.numbers([each.at for each in found]),
+        )
+
+
+def row_of(record: Any) -> Resettled:
+    position, round_id, number, player, gain, payouts, at = record
+    return Resettled(position, round_id, number, player, gain, _payouts.decode(payouts), at)
+
+
+async def of_round(pool: Pool, operator: str, round_id: str, players: Sequence[str]) -> list[Resettled]:
+    """Of these players, by name and number."""
+    return [row_of(record) for record in await pool.fetch(SQL["of_round"], operator, round_id, players)]
+
+
+async def of_player(pool: Pool, operator: str, player: str, rounds: Sequence[str]) -> list[Resettled]:
+    """Of these rounds, in the order in which it came."""
+    return [row_of(record) for record in await pool.fetch(SQL["of_player"], operator, rounds, player)]
