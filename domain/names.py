@@ -2,6 +2,7 @@
 
 HOUSE = "house"
 TABLE, WALLET, REFUSED, AUDIT, PROPOSAL = "table:", "wallet:", "refused:", "audit:", "proposal:"
+DISPUTE, DOCKET = "dispute:", "docket:"
 
 
 def table_of(round_id: str) -> str:

@@ -11,9 +11,10 @@ from typing import Annotated, assert_never
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from domain import disputes
 from domain.errors import Rejected
 from domain.game import SECOND, Ask, Context, Decision, Micros, TimeOut
-from domain.names import PROPOSAL, WALLET
+from domain.names import DISPUTE, PROPOSAL, WALLET
 from domain.wallet.commands import Adjust, Code, Signed, Text
 from domain.wallet.rules import AdjustmentCode
 
@@ -43,7 +44,22 @@ class AdjustBalance(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     reason: Words
 
 
-Asked = AdjustBalance
+class DecideDispute(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Decide a dispute; if upheld with an amount, that is given to the player. `evidence` is how many pieces of it the
+    ruling rests on: if more come before it is approved, it has to be proposed anew."""
+
+    dispute: str
+    player: str
+    round: str
+    ruling: disputes.Ruling
+    code: disputes.RulingCode
+    reason: disputes.Words
+    evidence: int
+    amount: disputes.Award = 0
+    currency: str = ""
+
+
+Asked = AdjustBalance | DecideDispute
 """What is asked for; each says why (`reason`), and may say in which `round`."""
 
 
@@ -53,6 +69,11 @@ def asks(proposal: str, by: str, asked: Asked) -> tuple[Ask, ...]:
         case AdjustBalance():
             adjust = Adjust(asked.amount, asked.currency, asked.code, asked.reason, by, proposal)
             return (Ask(WALLET + asked.player, adjust),)
+        case DecideDispute():
+            ruled = disputes.RuleDispute(
+                asked.ruling, asked.code, asked.reason, asked.amount, asked.currency, asked.evidence, by, proposal
+            )
+            return (Ask(DISPUTE + asked.dispute, ruled),)
         case never:
             assert_never(never)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain import auditing, house, proposals, refused
+from domain import auditing, disputes, docket, house, proposals, refused
 from domain.game import Context, Decision, Game, Micros
 from domain.games import GAMES
 from domain.names import TABLE
@@ -83,9 +83,28 @@ _PROPOSAL = Kind(
     proposals.deadline,
 )
 
+_DISPUTE = Kind(
+    "dispute",
+    disputes.Event,
+    disputes.State,
+    disputes.INITIAL,
+    disputes.evolve,
+    disputes.decide,
+    lambda state, _event: disputes.round_of(state),
+    disputes.deadline,
+)
+_DOCKET = Kind(
+    "docket",
+    docket.Event,
+    docket.Docket,
+    docket.INITIAL,
+    docket.evolve,
+    lambda state, command, _context: Decision(docket.decide(state, command)),
+)
+
 KINDS: dict[str, Kind] = {
     kind.name: kind
-    for kind in (_WALLET, _HOUSE, _REFUSED, _AUDIT, _PROPOSAL, *map(_of_game, GAMES.values()))
+    for kind in (_WALLET, _HOUSE, _REFUSED, _AUDIT, _PROPOSAL, _DISPUTE, _DOCKET, *map(_of_game, GAMES.values()))
 }  # fmt: skip
 """By name, which `streams.decider` has of every stream."""
 
