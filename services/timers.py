@@ -1,4 +1,5 @@
-"""Timers: when a deadline of a table or another stream has passed, tell it so. Deadlines are data in the state, indexed in `streams.due`.
+"""Timers: when a deadline of a table, or of another stream, has passed, tell it so. Deadlines are data in the state,
+indexed in `streams.due`.
 
 A `TimeOut` is safe to send early or twice, so timers keep nothing: after any crash they read what is due and go on.
 A round with a final outcome is due at once; its bettors are then settled.
@@ -29,7 +30,9 @@ REDIS_PATIENCE_S = 10
 """A Redis that is away may know that the log was restored. It is waited for, but not for ever: it is a fast path."""
 
 FAILURES_MAX = 3
-RETRY_S_MAX = 60
+WAITS_MAX = 8
+"""Waits between tries double so often: up to a minute."""
+
 DUE_MAX = 200
 
 log: Any = structlog.get_logger()
@@ -138,12 +141,13 @@ class Timers:
             await asyncio.sleep(1)
         except Exception as problem:  # noqa: BLE001 - any bug of one stream must leave the others running
             failures = self._failures[name] = self._failures.get(name, 0) + 1
-            told = {"operator": operator, "stream": stream, "failures": failures, "problem": repr(problem)}
-            log.error("a stream's clock failed", alarm=decider not in GAMES, **told)
+            log.error(
+                "a stream's clock failed", operator=operator, stream=stream, failures=failures, problem=repr(problem)
+            )
             if failures >= FAILURES_MAX and decider in GAMES:
                 await self._put_to_rest(operator, stream, repr(problem))
             else:
-                await asyncio.sleep(min(2**failures / 4, RETRY_S_MAX))
+                await asyncio.sleep(2 ** min(failures, WAITS_MAX) / 4)
 
     async def _submit(self, operator: str, stream: str, decider: str, state: str) -> None:
         game = GAMES.get(decider)
