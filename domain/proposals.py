@@ -93,11 +93,11 @@ class Decline(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     reason: Words
 
 
-class Withdraw(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class WithdrawProposal(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """Whoever proposed it does not want it any more."""
 
 
-Command = Propose | Approve | Decline | Withdraw | TimeOut
+Command = Propose | Approve | Decline | WithdrawProposal | TimeOut
 
 
 # --- Events -------------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def decide(state: State, command: Command, context: Context) -> Decision:
         case Decline():
             _check_second(state, context)
             return Decision((Declined(context.actor, command.reason),))
-        case Withdraw():
+        case WithdrawProposal():
             if context.actor != state.by:
                 raise Rejected(Rule.NotYourProposal)
             return Decision((Withdrawn(),))

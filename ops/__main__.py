@@ -26,6 +26,7 @@ VERBS = {
         "key": ("key", "Mint, revoke and rotate API keys."),
         "table": ("table", "Open, drain and close tables."),
         "player": ("player", "Block and unblock players."),
+        "proposal": ("proposal", "List and show proposals: what takes two persons."),
     },
     "Read and prove": {
         "dossier": ("dossier", "Write a round and all that proves it to one file."),

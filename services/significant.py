@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain import house, selfcheck
+from domain import house, proposals, selfcheck
 from domain.auditing import SealOpened
 from domain.game import Micros, PaidOut, TableFaulted
 from domain.games import GAMES
@@ -44,6 +44,10 @@ class SignificantKind(StrEnum):
     VOIDED = "voided"
     SEAL_OPENED = "seal_opened"
     ADJUSTED = "adjusted"
+    PROPOSED = "proposed"
+    PROPOSAL_DECLINED = "proposal_declined"
+    PROPOSAL_WITHDRAWN = "proposal_withdrawn"
+    PROPOSAL_EXPIRED = "proposal_expired"
     PLAYER_BLOCKED = "player_blocked"
     PLAYER_UNBLOCKED = "player_unblocked"
     LOG_RESUMED = "log_resumed"
@@ -73,6 +77,10 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     selfcheck.SelfChecked: SignificantKind.SELF_CHECK_FAILED,
     selfcheck.ManifestAccepted: SignificantKind.MANIFEST_ACCEPTED,
     wallet.Adjusted: SignificantKind.ADJUSTED,
+    proposals.Proposed: SignificantKind.PROPOSED,
+    proposals.Declined: SignificantKind.PROPOSAL_DECLINED,
+    proposals.Withdrawn: SignificantKind.PROPOSAL_WITHDRAWN,
+    proposals.Expired: SignificantKind.PROPOSAL_EXPIRED,
     wallet.Blocked: SignificantKind.PLAYER_BLOCKED,
     wallet.Unblocked: SignificantKind.PLAYER_UNBLOCKED,
     SealOpened: SignificantKind.SEAL_OPENED,
@@ -97,7 +105,8 @@ class Thresholds(Struct, frozen=True):
 
 
 class Significant(Struct, frozen=True):
-    """`component` is the stream where it happened. `authoriser` allowed what `actor` did, where those are two.
+    """`component` is the stream where it happened. `authoriser` allowed what `actor` proposed, where it took two; the
+    role is that of whoever came last.
     `before` and `after` are what was changed, `told` is what else the event says, as everybody may see it."""
 
     position: int
@@ -187,11 +196,12 @@ def _entry(
 ) -> Significant:
     event = row.event
     told = shown(row.type, event)
-    reason = told.pop("reason", None) or told.pop("why", None)
+    reason = told.pop("reason", None) or told.pop("why", None) or told.get("asked", {}).get("reason")
     if before is None and after is None:
         before, after = _changed(event)
-    authoriser = getattr(event, "authoriser", None)
-    whose = (row.position, row.at, kind, row.stream, row.actor, row.role, authoriser, reason)
+    first = getattr(event, "proposed_by", "")  # and whoever approved sent the command that gave this event
+    actor, authoriser = (first, row.actor) if first else (row.actor, None)
+    whose = (row.position, row.at, kind, row.stream, actor, row.role, authoriser, reason)
     owner = player or (row.stream.removeprefix("wallet:") if row.stream.startswith("wallet:") else None)
     return Significant(*whose, before, after, row.round, owner, amount, told)
 

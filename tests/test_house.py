@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -14,10 +15,12 @@ import click
 import msgspec
 import pytest
 
+from domain import decider, house, proposals, selfcheck
 from domain.games import GAMES
 from domain.wallet.rules import Rule as WalletRule
 from infra import codec, eventlog, postgres, sql
 from infra.settings import Settings
+from services.api.rulebook import DOOR
 
 HOUSE = Path(__file__).parents[1]
 PACKAGES = ("domain", "infra", "services", "ops")
@@ -158,6 +161,11 @@ def test_every_rule_of_a_game_refuses_something_in_a_written_round(game: str) ->
 
 def test_every_rule_of_the_wallet_is_told_and_no_other() -> None:
     assert set(WalletRule) == headings(HOUSE / "domain" / "wallet" / "rules.md")
+
+
+@pytest.mark.parametrize("page", [decider, house, selfcheck, proposals], ids=lambda page: page.__name__)
+def test_every_rule_that_is_no_game_s_and_no_wallet_s_is_told_over_http(page: ModuleType) -> None:
+    assert set(page.Rule) <= set(DOOR)
 
 
 # --- What is stored -----------------------------------------------------------------------------------------------

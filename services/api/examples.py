@@ -28,6 +28,8 @@ KNOWN: dict[str, Any] = {
     "id": "bet-0001",
     "key": "bet-0001",
     "label": "front office",
+    "proposed_by": "7f3a90c1d2e4",
+    "decided_by": "0badc0ffee00",
     "last": 1_042,
     "next": 1_041,
     "number": 42,

@@ -8,7 +8,7 @@ from msgspec import Struct
 from domain import proposals
 from domain.game import Micros, Role
 from domain.names import PROPOSAL
-from domain.proposals import Approve, Asked, Decline, Proposal, Propose, Stage, Withdraw, id_of
+from domain.proposals import Approve, Asked, Decline, Proposal, Propose, Stage, WithdrawProposal, id_of
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries
@@ -55,7 +55,7 @@ class ProposalPage(Struct, frozen=True):
 Done = Response[ProposalAnswer]
 _approve = msgspec.json.Decoder(Approve)
 _decline = msgspec.json.Decoder(Decline)
-_withdraw = msgspec.json.Decoder(Withdraw)
+_withdraw = msgspec.json.Decoder(WithdrawProposal)
 
 
 def view(stream: str, position: int, found: Proposal) -> ProposalView:
@@ -120,7 +120,7 @@ async def decline_proposal(request: parts.Asked, proposal: FromPath[str]) -> Don
     return await _decided(request, command, proposal, decode(_decline, command.body))
 
 
-@post("/proposals/{proposal:str}/withdraw", guards=[PERSONS], status_code=200, body=Withdraw)
+@post("/proposals/{proposal:str}/withdraw", guards=[PERSONS], status_code=200, body=WithdrawProposal)
 async def withdraw_proposal(request: parts.Asked, proposal: FromPath[str]) -> Done:
     """Take back what you proposed yourself."""
     command = await command_of(request)

@@ -37,6 +37,7 @@ DOOR = {
     "Disconnected": "The body did not come to its end.",
     "UnknownTable": "There is no table of this name.",
     "TableExists": "There is a table of this name already.",
+    "OperatorExists": "There is a log of this operator already.",
     "UnknownKey": "There is no API key of this name.",
     "TooManyKeys": "An operator has at most 1,000 API keys at once; those revoked do not count.",
     "NeverFound": "No self-check ever found this digest, so there is nothing to accept.",

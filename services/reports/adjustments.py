@@ -9,7 +9,8 @@ from services.reports.report import Kind, Read
 
 
 class Adjustment(Struct, frozen=True):
-    """`amount` is what the player gained, less than nothing for a loss; `before` and `after` are the cash."""
+    """`amount` is what the player gained, less than nothing for a loss; `before` and `after` are the cash. `by`
+    approved what was proposed; before that took two, `by` did it alone and without a code."""
 
     position: int
     at: Micros
@@ -19,7 +20,9 @@ class Adjustment(Struct, frozen=True):
     amount: Amount
     before: Amount
     after: Amount
+    code: str
     reason: str
+    proposed_by: str
     by: str
     role: str
 
@@ -35,7 +38,8 @@ class _Fold:
         event, player = row.event, row.stream.removeprefix(WALLET)
         money = (event.amount, event.before, event.after)
         when = (row.position, row.at, read.day.isoformat())
-        self._found.append(Adjustment(*when, player, read.currency, *money, event.reason, row.actor, row.role))
+        why = (event.code or "", event.reason, event.proposed_by)
+        self._found.append(Adjustment(*when, player, read.currency, *money, *why, row.actor, row.role))
 
     def __len__(self) -> int:
         return len(self._found)

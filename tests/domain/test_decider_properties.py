@@ -36,11 +36,11 @@ CONFIGS = {"rng": {**LIMITS, "card_interval_ms": 500}, "live": {**LIMITS, "kind"
 VIEWERS = (Viewer("ann", Role.PLAYER), Viewer("", Role.PLAYER), Viewer("s", Role.STUDIO), Viewer("o", Role.OPERATOR))
 
 STORIES, TURNS = 40, 150
-AMOUNTS = (1, 60, 100, 2_000, 30_000)
+AMOUNTS = (1, 62, 100, 2_000, 30_003)
 STAKES = (100, 300, 150, 10_000)
 OF_WALLETS = ("Deposit", "Deposit", "Withdraw", "Block", *("Unblock",) * 4)
-DECISIONS = {"Approve": proposals.Approve(), "Decline": proposals.Decline("no"), "Retract": proposals.Withdraw()}
-OF_TWO = ("Propose", "Propose", "Approve", "Approve", "Decline", "Retract")
+DECISIONS = (proposals.Approve(), proposals.Approve(), proposals.Decline("no"), proposals.WithdrawProposal())
+OF_TWO = ("Propose", "Decide", "Decide")
 OF_PLAYERS = ("PlaceBet",) * 6 + ("CancelBet",) * 2 + ("GiveClientSeed",)
 OF_STUDIO = ("DealCard",) * 20 + ("ConfirmResult",) * 6 + ("AnyCard", "ReportFault")
 OF_BREAKS = ("Pause", "CancelRound", "DrainTable", "CloseTable", "ConfigureTable")
@@ -200,8 +200,8 @@ class Telling:
                 self.proposal = PROPOSAL + proposals.id_of(who, key := f"p{self.asked_so_far}")
                 asked = proposals.AdjustBalance(name, 100 - amount, "EUR", AdjustmentCode.OTHER, "so")
                 return self.entry(self.proposal, who, Role.SUPERVISOR, proposals.Propose(asked), key)
-            case "Approve" | "Decline" | "Retract", who, *_:
-                return self.entry(self.proposal, who, Role.SUPERVISOR, DECISIONS[kind])
+            case "Decide", who, _, amount:
+                return self.entry(self.proposal, who, Role.SUPERVISOR, DECISIONS[amount % 4])
             case "Block" | "Unblock", name, *_:
                 return self.entry(WALLET + name, "ops", Role.OPERATOR, getattr(wallet, kind)("so"))
             case _:

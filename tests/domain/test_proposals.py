@@ -11,7 +11,17 @@ from domain import proposals
 from domain.decider import Submission
 from domain.game import Role, TimeOut
 from domain.names import PROPOSAL, WALLET
-from domain.proposals import OPEN_FOR, AdjustBalance, Approve, Decline, Propose, Proposed, Stage, Withdraw, id_of
+from domain.proposals import (
+    OPEN_FOR,
+    AdjustBalance,
+    Approve,
+    Decline,
+    Propose,
+    Proposed,
+    Stage,
+    WithdrawProposal,
+    id_of,
+)
 from domain.wallet import commands as wallet
 from domain.wallet.events import Adjusted
 from domain.wallet.rules import AdjustmentCode
@@ -85,8 +95,8 @@ def test_nobody_decides_what_he_proposed_and_the_attempt_is_on_record(cage: Cage
 
 def test_only_whoever_proposed_withdraws(cage: Cage):
     cage.propose("ops", TWICE)
-    assert cage.send("sue", THIS, Withdraw()).rule == "NotYourProposal"
-    assert isinstance(cage.send("ops", THIS, Withdraw()), Accepted)
+    assert cage.send("sue", THIS, WithdrawProposal()).rule == "NotYourProposal"
+    assert isinstance(cage.send("ops", THIS, WithdrawProposal()), Accepted)
     assert cage.send("sue", THIS, Approve()) == Refused("ProposalClosed", {"stage": "withdrawn"})
 
 
@@ -94,7 +104,7 @@ def test_what_was_decided_is_not_decided_again(cage: Cage):
     cage.propose("ops", TWICE)
     assert isinstance(cage.send("sue", THIS, Decline("it was real")), Accepted)
     assert (cage.of("ops").decided_by, cage.of("ops").reason) == ("sue", "it was real")
-    for who, command in (("sue", Approve()), ("sid", Approve()), ("ops", Withdraw())):
+    for who, command in (("sue", Approve()), ("sid", Approve()), ("ops", WithdrawProposal())):
         assert cage.send(who, THIS, command) == Refused("ProposalClosed", {"stage": "declined"})
     assert cage.cash("ann") == 1_000
     assert cage.send("sue", "proposal:0123456789abcdef", Approve()).rule == "UnknownProposal"
@@ -155,7 +165,7 @@ def test_in_any_order_and_however_often_each_is_carried_out_at_most_once_by_anot
         command = {
             "approve": Approve(),
             "decline": Decline("no"),
-            "withdraw": Withdraw(),
+            "withdraw": WithdrawProposal(),
             "time out": TimeOut(),
             "deposit": wallet.Deposit(abs(amount) + 1, "EUR"),
             "withdrawal": wallet.Withdraw(abs(amount) + 1, "EUR"),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
         yield ran.stdout.split(f"{LINE}\n")[1:]
 
 
-def answers(text: str) -> list[dict[str, object]]:
+def answers(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
@@ -65,6 +66,12 @@ def test_the_verbs_on_the_server_say_that_all_agree(told: list[str]) -> None:
     assert "holds  every payout is what the game returns for its bet" in told[4]
     assert "demo: " in told[4]
     assert "all agree" in told[4]
+
+
+def test_a_correction_takes_two_persons(told: list[str]) -> None:
+    proposed, approved = answers(told[7])
+    assert (proposed["proposal"]["stage"], approved["proposal"]["stage"]) == ("open", "approved")
+    assert approved["proposal"]["decided_by"] != proposed["proposal"]["proposed_by"]
 
 
 def test_the_two_commands_are_verbs() -> None:

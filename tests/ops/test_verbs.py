@@ -4,13 +4,22 @@ import asyncio
 import base64
 import json
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
+from domain import proposals
+from domain.decider import Submission
+from domain.game import Role
+from domain.names import WALLET
+from domain.wallet.commands import OpenWallet
+from domain.wallet.rules import AdjustmentCode
 from infra import eventlog, postgres
+from infra.vault import Vault
 from ops.__main__ import croupier
+from services.batch import Accepted
+from services.executor import Executor
 
 
 class Said(NamedTuple):
@@ -121,6 +130,21 @@ async def test_a_player_is_blocked_shown_and_unblocked(run, database):
     assert (await run("player", "unblock", "lotus", "ann")).out == "ann is unblocked\n"
 
 
+async def test_proposals_are_listed_and_shown_with_who_wants_what_and_why(run, database):
+    await run("operator", "add", "lotus")
+    await _open_player(database, "ann")
+    assert (await run("proposal", "list", "lotus")).out == ""
+    asked = proposals.AdjustBalance("ann", 5, "EUR", AdjustmentCode.GOODWILL, "a long wait")
+    await _sent(database, "ops", "proposal:00c0ffee", proposals.Propose(asked))
+    listed = await run("proposal", "list", "lotus", "--stage", "open")
+    assert listed.out == "00c0ffee  AdjustBalance  by ops  open  because: a long wait\n"
+    await _sent(database, "sue", "proposal:00c0ffee", proposals.Approve())
+    assert "  approved by sue  " in (await run("proposal", "list", "lotus")).out
+    assert json.loads((await run("proposal", "show", "lotus", "00c0ffee")).out)["asked"]["amount"] == 5
+    unknown = await run("proposal", "show", "lotus", "0")
+    assert (unknown.code, unknown.err.startswith("Error: lotus has no proposal '0'")) == (1, True)
+
+
 async def test_what_is_done_by_a_verb_is_in_the_log_under_the_shells_name(run, pool):
     await run("operator", "add", "lotus")
     assert [row.actor for row in await eventlog.after(pool, "lotus", 1)] == ["shell"]
@@ -147,13 +171,10 @@ async def test_without_settings_or_database_a_verb_says_what_is_missing(run):
 
 
 async def _open_player(dsn: str, player: str) -> None:
-    from domain.decider import Submission
-    from domain.game import Role
-    from domain.names import WALLET
-    from domain.wallet.commands import OpenWallet
-    from infra.vault import Vault
-    from services.executor import Executor
+    await _sent(dsn, "ops", WALLET + player, OpenWallet("EUR"))
 
+
+async def _sent(dsn: str, actor: str, stream: str, command: Any) -> None:
     executor = Executor(dsn, Vault({}))
-    await executor.submit(Submission("lotus", "ops", Role.OPERATOR, WALLET + player, OpenWallet("EUR")))
+    assert isinstance(await executor.submit(Submission("lotus", actor, Role.OPERATOR, stream, command)), Accepted)
     await executor.close()

@@ -13,6 +13,7 @@ DEPOSIT = {"amount": 100, "currency": "EUR"}
 COMMANDS = "/v1/tables/h1/commands"
 PLAYERS, TABLES = "/v1/players", "/v1/tables"
 DEPOSITS, WITHDRAWALS, ADJUSTMENTS = (f"/v1/players/ann/{what}" for what in ("deposits", "withdrawals", "adjustments"))
+PROPOSALS = "/v1/proposals"
 OPERATOR, PLAYER, STUDIO = Role.OPERATOR, Role.PLAYER, Role.STUDIO
 SUPERVISOR, AUDITOR = Role.SUPERVISOR, Role.AUDITOR
 
@@ -32,6 +33,10 @@ def wagers(*given: Any) -> str:
 
 def deposit(**changed: Any) -> str:
     return json.dumps(DEPOSIT | changed)
+
+
+def adjustment(**changed: Any) -> str:
+    return deposit(**{"code": "other", "reason": "x"} | changed)
 
 
 def table(config: str, name: str = "n", game: str = "teen_patti_2020", after: str = "") -> str:
@@ -106,9 +111,24 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a negative deposit", OPERATOR, DEPOSITS, deposit(amount=-1), 400, "InvalidValue"),
     ("a deposit with a point", OPERATOR, DEPOSITS, '{"amount":1.0,"currency":"EUR"}', 400, "WrongType"),
     ("a withdrawal with an exponent", OPERATOR, WITHDRAWALS, '{"amount":1e1,"currency":"EUR"}', 400, "WrongType"),
-    ("an adjustment beyond reason", OPERATOR, ADJUSTMENTS, deposit(amount=-(2**53), reason="x"), 400, "InvalidValue"),
+    ("an adjustment beyond reason", OPERATOR, ADJUSTMENTS, adjustment(amount=-(2**53)), 400, "InvalidValue"),
+    ("an adjustment of nothing", OPERATOR, ADJUSTMENTS, adjustment(amount=0), 400, "InvalidValue"),
+    ("an adjustment without a code", OPERATOR, ADJUSTMENTS, deposit(reason="x"), 400, "MissingField"),
+    ("an adjustment for a reason of one's own", OPERATOR, ADJUSTMENTS, adjustment(code="because"), 400, "InvalidValue"),
+    ("an adjustment for no reason", OPERATOR, ADJUSTMENTS, adjustment(reason=""), 400, "InvalidValue"),
+    ("an adjustment whose reason turns", OPERATOR, ADJUSTMENTS, adjustment(reason="a\u202eb"), 400, "InvalidValue"),
+    ("an adjustment approved at once", OPERATOR, ADJUSTMENTS, adjustment(proposal="x"), 400, "UnknownField"),
+    ("approving with words", SUPERVISOR, f"{PROPOSALS}/{'0' * 16}/approve", '{"reason":"x"}', 400, "UnknownField"),
+    ("approving as somebody else", SUPERVISOR, f"{PROPOSALS}/{'0' * 16}/approve", '{"by":"x"}', 400, "UnknownField"),
+    ("declining without words", SUPERVISOR, f"{PROPOSALS}/{'0' * 16}/decline", "{}", 400, "MissingField"),
+    ("declining with a line feed", SUPERVISOR, f"{PROPOSALS}/x/decline", '{"reason":"a\\nb"}', 400, "InvalidValue"),
+    ("a proposal of an odd name", SUPERVISOR, f"{PROPOSALS}/a.b/approve", "{}", 400, "BadId"),
+    ("a proposal that is another stream", SUPERVISOR, f"{PROPOSALS}/..%2Fhouse/approve", "{}", 404, "NotFound"),
+    ("a proposal of nowhere", SUPERVISOR, f"{PROPOSALS}/{'0' * 16}/approve", "{}", 404, "UnknownProposal"),
     # refused by rules
     ("more than the balance", OPERATOR, WITHDRAWALS, deposit(amount=10_001), 422, "InsufficientFunds"),
+    ("more than the balance, proposed", OPERATOR, ADJUSTMENTS, adjustment(amount=-10_001), 422, "InsufficientFunds"),
+    ("an adjustment in dollars", OPERATOR, ADJUSTMENTS, adjustment(currency="USD"), 422, "WrongCurrency"),
     ("another currency", OPERATOR, DEPOSITS, deposit(currency="USD"), 422, "WrongCurrency"),
     ("a currency in small letters", OPERATOR, DEPOSITS, deposit(currency="eur"), 400, "InvalidValue"),
     ("a currency and a line feed", OPERATOR, DEPOSITS, deposit(currency="EUR\n"), 400, "InvalidValue"),
@@ -122,6 +142,7 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a line feed at the end of a reference", OPERATOR, DEPOSITS, deposit(reference="a\n"), 400, "InvalidValue"),
     ("a reference too long", OPERATOR, DEPOSITS, deposit(reference="a" * 201), 400, "InvalidValue"),
     # things that are not there, or not the caller's
+    ("an adjustment for nobody", OPERATOR, "/v1/players/nobody/adjustments", adjustment(), 404, "UnknownPlayer"),
     ("an unknown player", OPERATOR, "/v1/players/nobody/deposits", deposit(), 404, "UnknownPlayer"),
     ("another operator's player", OPERATOR, "/v1/players/only-there/deposits", deposit(), 404, "UnknownPlayer"),
     ("an unknown table", PLAYER, "/v1/tables/nowhere/commands", bet(), 404, "NotFound"),
@@ -155,6 +176,10 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a supervisor who deals", SUPERVISOR, COMMANDS, '{"type":"DealCard","slot":"A1","card":"As"}', 403, "WrongRole"),
     ("an auditor who does anything", AUDITOR, COMMANDS, '{"type":"Resume"}', 403, "Forbidden"),
     ("a player who deposits", PLAYER, DEPOSITS, deposit(), 403, "Forbidden"),
+    ("a player who proposes", PLAYER, ADJUSTMENTS, adjustment(), 403, "Forbidden"),
+    ("a studio that proposes", STUDIO, ADJUSTMENTS, adjustment(), 403, "Forbidden"),
+    ("a player who approves", PLAYER, f"{PROPOSALS}/{'0' * 16}/approve", "{}", 403, "Forbidden"),
+    ("an auditor who approves", AUDITOR, f"{PROPOSALS}/{'0' * 16}/approve", "{}", 403, "Forbidden"),
     ("a player who opens a table", PLAYER, "/v1/tables", "{}", 403, "Forbidden"),
     ("a supervisor who mints a key", SUPERVISOR, "/v1/keys", '{"role":"operator"}', 403, "Forbidden"),
     ("a key of the clock", OPERATOR, "/v1/keys", '{"role":"clock"}', 400, "InvalidValue"),

@@ -98,9 +98,27 @@ async def test_an_adjustment_a_block_and_a_fault_are_told(casino: Casino):
     adjusted = await one(casino, SignificantKind.ADJUSTED)
     assert (adjusted["player"], adjusted["before"], adjusted["after"]) == ("ann", 500, 300)
     assert adjusted["reason"] == "paid twice"
+    assert adjusted["actor"] == actor(casino, Role.OPERATOR)
+    assert (adjusted["authoriser"], adjusted["role"]) == (actor(casino, Role.SUPERVISOR), "supervisor")
     assert (await one(casino, SignificantKind.PLAYER_BLOCKED))["after"] == {"blocked": True}
     assert (await one(casino, SignificantKind.PLAYER_UNBLOCKED))["after"] == {"blocked": False}
     assert (await one(casino, SignificantKind.TABLE_FAULTED))["reason"] == "a bug"
+
+
+async def test_what_was_proposed_and_came_to_nothing_is_told(casino: Casino):
+    await casino.player("ann", 500)
+    body = {"amount": -200, "currency": "EUR", "code": "payment_error", "reason": "paid twice"}
+    for _ in range(2):
+        proposed = (await casino.send("/v1/players/ann/adjustments", body)).json()["proposal"]["id"]
+    [first, second] = await listed(casino, kind="proposed")
+    assert (first["actor"], first["authoriser"], first["reason"]) == (actor(casino, Role.OPERATOR), None, "paid twice")
+    assert second["component"] == f"proposal:{proposed}"
+    supervisor = casino.bearer(Role.SUPERVISOR)
+    await casino.done(f"/v1/proposals/{proposed}/decline", {"reason": "it was not"}, supervisor)
+    await casino.done(f"/v1/proposals/{first['component'].partition(':')[2]}/withdraw", {})
+    declined = await one(casino, SignificantKind.PROPOSAL_DECLINED)
+    assert (declined["actor"], declined["reason"]) == (actor(casino, Role.SUPERVISOR), "it was not")
+    assert (await one(casino, SignificantKind.PROPOSAL_WITHDRAWN))["actor"] == actor(casino, Role.OPERATOR)
 
 
 async def test_a_self_check_is_told_only_when_it_failed(casino: Casino):
