@@ -145,7 +145,7 @@ Command = OpenDispute | AttachEvidence | AskEvidence | WithdrawDispute | RuleDis
 # --- Events -------------------------------------------------------------------------------------------------------
 
 
-class Opened(Struct, frozen=True, tag="dispute.Opened"):
+class DisputeOpened(Struct, frozen=True, tag="dispute.Opened"):
     """`due` is when it shall be decided."""
 
     player: str
@@ -177,30 +177,30 @@ class EvidenceAsked(Struct, frozen=True, tag="dispute.EvidenceAsked"):
     due: Micros
 
 
-class Overdue(Struct, frozen=True, tag="dispute.Overdue"):
+class DisputeOverdue(Struct, frozen=True, tag="dispute.Overdue"):
     """It was not decided by then. Told once."""
 
     due: Micros
 
 
-class Decided(Struct, frozen=True, tag="dispute.Decided"):
-    """`decided_by` proposed it and `approved_by`, another person, approved; an `amount` follows in the wallet."""
+class DisputeDecided(Struct, frozen=True, tag="dispute.Decided"):
+    """`approved_by`, another person than `proposed_by`, approved it. An `amount` is given in the same breath."""
 
     ruling: Ruling
     code: RulingCode
     reason: str
     amount: Amount
     currency: str
-    decided_by: str
+    proposed_by: str
     approved_by: str
     proposal: str
 
 
-class Withdrawn(Struct, frozen=True, tag="dispute.Withdrawn"):
+class DisputeWithdrawn(Struct, frozen=True, tag="dispute.Withdrawn"):
     by: str
 
 
-Event = Opened | EvidenceAttached | EvidenceAsked | Overdue | Decided | Withdrawn
+Event = DisputeOpened | EvidenceAttached | EvidenceAsked | DisputeOverdue | DisputeDecided | DisputeWithdrawn
 
 
 # --- State --------------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ class Dispute(Struct, frozen=True, tag="Dispute"):
     asks: int = 0
     overdue: bool = False
     stage: DisputeStage = DisputeStage.OPEN
-    decided: Decided | None = None
+    decided: DisputeDecided | None = None
 
     def awaits(self, now: Micros) -> bool:
         return self.until is not None and now < self.until
@@ -264,7 +264,7 @@ def _of_open(dispute: Dispute, command: Command, context: Context) -> Decision:
         case WithdrawDispute():
             if dispute.role is Role.PLAYER and context.role is not Role.PLAYER:
                 raise Rejected(Rule.OpenedByThePlayer)
-            return Decision((Withdrawn(context.actor),), asks=(_struck(dispute, context),))
+            return Decision((DisputeWithdrawn(context.actor),), asks=(_struck(dispute, context),))
         case RuleDispute():
             return _ruled(dispute, command, context)
         case OpenDispute() | TimeOut():
@@ -277,7 +277,7 @@ def _open(state: State, asked: OpenDispute, context: Context) -> Decision:
     if isinstance(state, Dispute):
         return Decision()
     due = context.now + asked.within
-    opened = Opened(asked.player, asked.round, asked.bet, asked.words, context.actor, context.role, due)
+    opened = DisputeOpened(asked.player, asked.round, asked.bet, asked.words, context.actor, context.role, due)
     entry = docket.Enter(_id(context), asked.round, asked.bet)
     return Decision((opened,), asks=(Ask(DOCKET + asked.player, entry),))
 
@@ -315,7 +315,7 @@ def _ruled(dispute: Dispute, ruled: RuleDispute, context: Context) -> Decision:
     if ruled.evidence != dispute.evidence:
         raise Rejected(Rule.EvidenceCameSince, seen=ruled.evidence, there=dispute.evidence)
     money = (ruled.amount, ruled.currency if ruled.amount else "")
-    decided = Decided(ruled.ruling, ruled.code, ruled.reason, *money, ruled.by, context.actor, ruled.proposal)
+    decided = DisputeDecided(ruled.ruling, ruled.code, ruled.reason, *money, ruled.by, context.actor, ruled.proposal)
     adjust = Adjust(*money, AdjustmentCode.DISPUTE_UPHELD, reason_of(_id(context)), ruled.by, ruled.proposal)
     paid = (Ask(WALLET + dispute.player, adjust),) if ruled.amount else ()
     return Decision((decided,), asks=(*paid, _struck(dispute, context)))
@@ -332,7 +332,7 @@ def _struck(dispute: Dispute, context: Context) -> Ask:
 
 def _late(dispute: Dispute, now: Micros) -> tuple[Event, ...]:
     due = deadline(dispute)
-    return () if due is None or now < due else (Overdue(due),)
+    return () if due is None or now < due else (DisputeOverdue(due),)
 
 
 def _id(context: Context) -> str:
@@ -340,7 +340,7 @@ def _id(context: Context) -> str:
 
 
 def evolve(state: State, event: Event) -> State:
-    if isinstance(event, Opened):
+    if isinstance(event, DisputeOpened):
         return Dispute(event.player, event.round, event.bet, event.by, event.role, event.due)
     assert isinstance(state, Dispute), "a dispute's first event is Opened"
     match event:
@@ -349,11 +349,11 @@ def evolve(state: State, event: Event) -> State:
             return replace(state, evidence=state.evidence + 1, due=event.due, until=until)
         case EvidenceAsked():
             return replace(state, asks=state.asks + 1, due=event.due, until=event.until)
-        case Overdue():
+        case DisputeOverdue():
             return replace(state, overdue=True)
-        case Decided():
+        case DisputeDecided():
             return replace(state, stage=DisputeStage(event.ruling), decided=event, until=None)
-        case Withdrawn():
+        case DisputeWithdrawn():
             return replace(state, stage=DisputeStage.WITHDRAWN, until=None)
         case never:
             assert_never(never)

@@ -10,6 +10,7 @@ from litestar.plugins.prometheus import PrometheusConfig
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
 from services.api import (
+    disputes,
     docs,
     dossiers,
     health,
@@ -77,6 +78,7 @@ _V1 = (
     *selfchecks.HANDLERS,
     *significant.HANDLERS,
     *proposals.HANDLERS,
+    *disputes.HANDLERS,
     *keys.HANDLERS,
 )
 

@@ -18,6 +18,8 @@ KNOWN: dict[str, Any] = {
     "command": "bet-0001",
     "config": {"currency": "INR"},
     "currency": "INR",
+    "dispute": "9f2c4b7a1d0e3586",
+    "evidence": 1,
     "expires": 1_767_226_500,
     "exponent": 2,
     "expected": 64 * "0",
@@ -43,6 +45,7 @@ KNOWN: dict[str, Any] = {
     "round": "table-1.42",
     "seconds": 900,
     "seed": "a-word-of-mine",
+    "sha256": 64 * "0",
     "staked": 600,
     "stream": "wallet:ann",
     "subject": "wallet:ann",
@@ -50,6 +53,7 @@ KNOWN: dict[str, Any] = {
     "title": "Teen Patti 20-20",
     "token": "shown only here",
     "why": "dispute 12",
+    "words": "My bet on A showed on the screen. It was not paid.",
 }
 """Values by the names of their fields, wherever they fit the field's type."""
 

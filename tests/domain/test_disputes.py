@@ -18,10 +18,10 @@ from domain.disputes import (
     ONLY_WITH,
     AskEvidence,
     AttachEvidence,
-    Decided,
+    DisputeDecided,
+    DisputeOverdue,
     DisputeStage,
     OpenDispute,
-    Overdue,
     Ruling,
     RulingCode,
     WithdrawDispute,
@@ -102,7 +102,7 @@ def test_a_player_opens_one_and_it_is_due_when_it_was_promised(desk: Desk):
     stream = desk.open()
     due = desk.house.now + SLA
     [opened, entered] = desk.house.rows[-2:]
-    assert opened.event == disputes.Opened("ann", "t.1", "bet-1", STORY, "ann", Role.PLAYER, due)
+    assert opened.event == disputes.DisputeOpened("ann", "t.1", "bet-1", STORY, "ann", Role.PLAYER, due)
     assert (opened.round, entered.stream, entered.round) == ("t.1", "docket:ann", None)
     assert disputes.deadline(desk.house.state(stream)) == due
 
@@ -152,11 +152,11 @@ def test_what_a_player_opened_the_operator_cannot_make_go_away(desk: Desk):
     stream = desk.open()
     assert desk.send("ops", stream, WithdrawDispute()).rule == "OpenedByThePlayer"
     assert desk.events("ann", stream, WithdrawDispute()) == [
-        disputes.Withdrawn("ann"),
+        disputes.DisputeWithdrawn("ann"),
         docket.Struck(id_of("ann", "d")),
     ]
     for_ann = desk.open("ops")
-    assert desk.events("ops", for_ann, WithdrawDispute())[0] == disputes.Withdrawn("ops")
+    assert desk.events("ops", for_ann, WithdrawDispute())[0] == disputes.DisputeWithdrawn("ops")
     assert desk.send("ann", for_ann, AttachEvidence("late")) == Refused("DisputeClosed", {"stage": "withdrawn"})
 
 
@@ -169,7 +169,7 @@ def test_it_is_overdue_once_by_the_clock_and_can_still_be_decided(desk: Desk):
     desk.house.now = due - 1
     assert desk.events("platform", stream, TimeOut()) == []
     desk.house.now = due
-    assert desk.events("platform", stream, TimeOut()) == [Overdue(due)]
+    assert desk.events("platform", stream, TimeOut()) == [DisputeOverdue(due)]
     assert desk.events("platform", stream, TimeOut()) == []
     assert disputes.deadline(desk.house.state(stream)) is None
     assert isinstance(desk.propose(stream), Accepted)
@@ -180,7 +180,7 @@ def test_whatever_comes_late_finds_it_overdue_though_the_clock_did_not_come(desk
     due = desk.house.state(stream).due
     desk.pass_by(SLA + 1)
     [overdue, attached] = desk.events("ann", stream, AttachEvidence("hello?"))
-    assert (overdue, attached.due) == (Overdue(due), due)
+    assert (overdue, attached.due) == (DisputeOverdue(due), due)
 
 
 def test_the_clock_stands_while_evidence_is_awaited_and_goes_on_when_it_comes(desk: Desk):
@@ -205,7 +205,7 @@ def test_the_clock_goes_on_by_itself_when_nothing_comes(desk: Desk):
     [attached] = desk.events("ann", stream, AttachEvidence("sorry, late"))
     assert attached.due == asked.due == desk.house.now + SLA - DAY
     desk.pass_by(SLA - DAY)
-    assert desk.events("platform", stream, TimeOut()) == [Overdue(asked.due)]
+    assert desk.events("platform", stream, TimeOut()) == [DisputeOverdue(asked.due)]
 
 
 def test_evidence_is_asked_for_one_thing_at_a_time_and_a_few_times_only(desk: Desk):
@@ -222,7 +222,7 @@ def test_asking_late_moves_nothing(desk: Desk):
     due = desk.house.state(stream).due
     desk.pass_by(SLA + DAY)
     [overdue, asked] = desk.events("sue", stream, AskEvidence("A picture, please."))
-    assert (overdue, asked.due) == (Overdue(due), due)
+    assert (overdue, asked.due) == (DisputeOverdue(due), due)
 
 
 def test_evidence_is_bounded(desk: Desk):
@@ -251,7 +251,7 @@ def test_it_is_upheld_by_two_persons_and_paid_in_that_very_breath(desk: Desk):
     name, proposal = stream.removeprefix(DISPUTE), proposed.stream.removeprefix(PROPOSAL)
     code = RulingCode.SETTLEMENT_ERROR
     assert [row.event for row in desk.house.rows[-3:-1]] == [
-        Decided(Ruling.UPHELD, code, "It should have been paid.", 195, "EUR", "sue", "sid", proposal),
+        DisputeDecided(Ruling.UPHELD, code, "It should have been paid.", 195, "EUR", "sue", "sid", proposal),
         Adjusted(195, f"dispute {name}", 1_000, 1_195, AdjustmentCode.DISPUTE_UPHELD, "sue", proposal),
     ]
     assert (desk.house.state(stream).stage, desk.house.state(DOCKET + "ann").open) == (DisputeStage.UPHELD, ())
@@ -261,7 +261,10 @@ def test_it_is_rejected_without_any_money(desk: Desk):
     stream = desk.open()
     rejected = {"ruling": Ruling.REJECTED, "code": RulingCode.BY_THE_RULES, "amount": 0, "currency": ""}
     [proposed] = desk.propose(stream, **rejected).events
-    assert [type(each) for each in desk.events("sid", proposed.stream, Approve())][1:] == [Decided, docket.Struck]
+    assert [type(each) for each in desk.events("sid", proposed.stream, Approve())][1:] == [
+        DisputeDecided,
+        docket.Struck,
+    ]
     assert (desk.cash(), desk.house.state(stream).stage) == (1_000, DisputeStage.REJECTED)
     assert desk.propose(stream).rule == "DisputeClosed"
     assert desk.events("platform", stream, TimeOut()) == []
@@ -324,7 +327,7 @@ def test_in_any_order_and_however_often_each_ends_once_and_pays_once(steps: list
     late = [row.stream for row in rows if row.type == "dispute.Overdue"]
     assert len(late) == len(set(late))
     decided = [row.event for row in rows if row.type == "dispute.Decided"]
-    assert all(each.decided_by != each.approved_by for each in decided)
+    assert all(each.proposed_by != each.approved_by for each in decided)
     paid = [row.event for row in rows if row.type == "wallet.Adjusted"]
     assert [(each.amount, each.proposal) for each in paid] == [
         (each.amount, each.proposal) for each in decided if each.amount
