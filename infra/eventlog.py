@@ -15,15 +15,15 @@ from msgspec import Struct
 
 from domain import merkle
 from domain.game import Micros
-from domain.names import TABLE, WALLET
+from domain.names import DISPUTE, PROPOSAL
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
-PLAYED = (TABLE, WALLET)
-"""Streams of which a round is made."""
+AFTERWARDS = (DISPUTE, PROPOSAL)
+"""Streams that tell what is said about a round, perhaps years after its end."""
 DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 
@@ -139,12 +139,11 @@ async def after(pool: Pool, operator: str, position: int, limit: int = PAGE) -> 
 
 
 async def of_round(pool: Pool, operator: str, round_id: str) -> AsyncIterator[EventRow]:
-    """What was played in a round, in order, paged: the table's events and the wallets'. What is said about it
-    elsewhere, as in a dispute, may come years after its end and is no part of it."""
+    """All events of a round in order, paged; what is said about it afterwards is no part of it."""
     position = 0
     while rows := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
         for record in rows:
-            if record["stream"].startswith(PLAYED):
+            if not record["stream"].startswith(AFTERWARDS):
                 yield row_of(record)
         position = rows[-1]["position"]
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from domain.disputes import DAY, Dispute, DisputeDecided, DisputeStage, Event
 from domain.game import Micros, Role
 from domain.games import GAMES
-from domain.names import DISPUTE, TABLE, table_of
+from domain.names import DISPUTE, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from infra import codec, eventlog
 from infra.postgres import Pool
@@ -131,4 +131,4 @@ async def is_of_round(pool: Pool, operator: str, player: str, bet: str, name: st
 
 def _is_about(row: eventlog.EventRow, name: str) -> bool:
     refused = isinstance(row.event, CommandRefused) and row.event.stream == TABLE + table_of(name)
-    return refused or (row.round == name and row.stream.startswith(eventlog.PLAYED))
+    return refused or (row.round == name and row.stream.startswith((TABLE, WALLET)))

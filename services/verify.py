@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from domain import merkle
 from infra import eventlog, notes
 from infra.notes import BadNote, Checkpoint, PublicKey
-from services.dossier import FORMAT, BadDossier, Dossier, Proved, read
+from services.dossier import FORMAT, Dossier, Proved, read
+from services.one_line import BadFile
 from services.verify_round import Check, checked_round
 
 
@@ -27,7 +28,7 @@ def verify(raw: bytes, keys: Sequence[PublicKey]) -> Iterator[Check]:
 def _checks(raw: bytes, keys: Sequence[PublicKey]) -> Iterator[Check]:
     try:
         dossier = read(raw)
-    except BadDossier as bad:
+    except BadFile as bad:
         yield Check(f"the file is a whole dossier ({FORMAT})", str(bad))
         return
     yield Check(f"the file is a whole dossier ({FORMAT}): {dossier.round} of {dossier.game}, {_whose(dossier)}")
