@@ -18,3 +18,8 @@ order by s.position desc limit $6
 
 -- one: a dispute
 select stream, position, state from streams where operator = $1 and stream = $2
+
+-- proposed: what was proposed about a dispute since it was opened, by its round
+select stream from events
+where operator = $1 and round = $2 and position > $3 and type = 'proposal.Proposed' and data -> 'asked' ->> 'dispute' = $4
+order by position

@@ -3,7 +3,7 @@
 Whoever may see a dispute sees all that was said in it. Another player's is not there.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from litestar import Response, get, post
@@ -16,16 +16,19 @@ from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
 from domain.names import DISPUTE
 from domain.proposals import DecideDispute, id_of
-from services import disputes
+from services import case_file, disputes, make_case
 from services.api import problems
 from services.api.auth import may
 from services.api.bodies import Cursor, Id, Limit, checked_id, checked_round, cursor_after, decode
 from services.api.commands import Command, command_of, replayed
+from services.api.dossiers import DossierFile, story_of
 from services.api.parts import Asked
 from services.api.problems import Problem
 from services.api.proposals import ProposalAnswer, propose
 from services.batch import Accepted
+from services.case_file import CaseFile
 from services.disputes import DisputeCase, DisputeView, Wanted
+from services.make_dossier import NotSigned
 from services.projections.rounds import is_match
 
 READERS = may(Role.OPERATOR, Role.SUPERVISOR, Role.AUDITOR, Role.PLAYER)
@@ -68,6 +71,15 @@ class DisputePage(Struct, frozen=True):
 
     disputes: tuple[DisputeView, ...]
     next: int | None
+
+
+class DisputeExport(CaseFile, frozen=True, kw_only=True):
+    """One line of JSON, to be kept as it is: `sha256` is over all that comes after it. `croupier verify` shows what it
+    proves, without any server."""
+
+    format: Literal["croupier-case/1"]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
+    dossier: DossierFile  # type: ignore[assignment]  # it is written into the file as it is
 
 
 Done = Response[DisputeAnswer]
@@ -203,10 +215,31 @@ async def read_dispute(request: Asked, dispute: FromPath[str]) -> DisputeCase:
     return found
 
 
+@get("/disputes/{dispute:str}/export", guards=[READERS])
+async def export_dispute(request: Asked, dispute: FromPath[str]) -> Response[DisputeExport]:
+    """A dispute in one file that proves itself: all that was said and done in it, and the dossier of its round, once
+    that is over. To a player it tells what that player may know."""
+    pool, operator = request.parts.pool, request.caller.operator
+    seen = await _seen(request, dispute)
+    told = await story_of(request, seen.round)
+    found = await make_case.case(pool, operator, seen.id)
+    assert found is not None, "it was there just now"
+    form: case_file.CaseForm = "player" if request.caller.role is Role.PLAYER else "operator"
+    try:
+        made = await make_case.make(pool, found, told, form)
+    except NotSigned as unsigned:
+        raise problems.not_signed(unsigned.size) from None
+    named = {"content-disposition": f'attachment; filename="{seen.id}.case.json"'}
+    raw = case_file.write(made)
+    whole: Response[DisputeExport] = Response(raw, headers=named, media_type="application/json")  # type: ignore[arg-type]
+    return whole
+
+
 HANDLERS = (
     open_dispute,
     list_disputes,
     read_dispute,
+    export_dispute,
     attach_evidence,
     ask_evidence,
     withdraw_dispute,
