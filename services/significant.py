@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain import house, proposals, selfcheck, watch
+from domain import disputes, house, proposals, selfcheck, watch
 from domain.auditing import SealOpened
 from domain.game import Micros, PaidOut, TableFaulted
 from domain.games import GAMES
@@ -50,6 +50,10 @@ class SignificantKind(StrEnum):
     PROPOSAL_DECLINED = "proposal_declined"
     PROPOSAL_WITHDRAWN = "proposal_withdrawn"
     PROPOSAL_EXPIRED = "proposal_expired"
+    DISPUTE_OPENED = "dispute_opened"
+    DISPUTE_OVERDUE = "dispute_overdue"
+    DISPUTE_DECIDED = "dispute_decided"
+    DISPUTE_WITHDRAWN = "dispute_withdrawn"
     PLAYER_BLOCKED = "player_blocked"
     PLAYER_UNBLOCKED = "player_unblocked"
     LOG_RESUMED = "log_resumed"
@@ -87,6 +91,10 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     proposals.Declined: SignificantKind.PROPOSAL_DECLINED,
     proposals.Withdrawn: SignificantKind.PROPOSAL_WITHDRAWN,
     proposals.Expired: SignificantKind.PROPOSAL_EXPIRED,
+    disputes.DisputeOpened: SignificantKind.DISPUTE_OPENED,
+    disputes.DisputeOverdue: SignificantKind.DISPUTE_OVERDUE,
+    disputes.DisputeDecided: SignificantKind.DISPUTE_DECIDED,
+    disputes.DisputeWithdrawn: SignificantKind.DISPUTE_WITHDRAWN,
     wallet.Blocked: SignificantKind.PLAYER_BLOCKED,
     wallet.Unblocked: SignificantKind.PLAYER_UNBLOCKED,
     SealOpened: SignificantKind.SEAL_OPENED,

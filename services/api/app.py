@@ -10,6 +10,7 @@ from litestar.plugins.prometheus import PrometheusConfig
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
 from services.api import (
+    disputes,
     docs,
     dossiers,
     health,
@@ -84,6 +85,7 @@ _V1 = (
     *proposals.HANDLERS,
     *resettlements.HANDLERS,
     *incidents.HANDLERS,
+    *disputes.HANDLERS,
     *keys.HANDLERS,
 )
 
