@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ops import bots_2020, demo_dossiers, demo_gin, demo_patti, demo_proof
+from ops import bots_2020, demo_dossiers, demo_gin, demo_incident, demo_patti, demo_proof
 from ops.client import BalanceNow, Client, Frame, LogPage, Replay, Statement, View, new_key
 from ops.demo_teller import WAIT_S, Teller, first, money, unless_refused
 
@@ -44,6 +44,7 @@ class Story:
             published, root, round_id = await self._rng_round()
             await self._live_round()
             await self._cancelled_round()
+            await self._incidents()
             await self._replay(round_id, published, root)
             patti = demo_patti.Patti(self.operator, self.auditor, self.house, self.tell)
             await patti.play()
@@ -167,6 +168,11 @@ class Story:
         self.tell.say("the supervisor cancels the round")
         await until(self.ann, self.live, lambda view: view.phase == "between")
         self.tell.check("Ann has what she had before the round", await self._cash(self.ann_id) == before)
+
+    async def _incidents(self) -> None:
+        self.tell.scene("Cards are misread: one is seen in time, one when the round is settled")
+        told = demo_incident.Incident(self.operator, self.studio, self.supervisor, self.ann_id, self.ann, self.tell)
+        await told.play(self.live, (await self._betting()).round or "")
 
     async def _replay(self, round_id: str, published: str, root: str) -> None:
         self.tell.scene(f"The round {round_id} is played again from its events")

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain import disputes, house, proposals, selfcheck, watch
+from domain import disputes, house, incidents, proposals, selfcheck, watch
 from domain.auditing import SealOpened
 from domain.game import Micros, PaidOut, TableFaulted
 from domain.games import GAMES
@@ -44,6 +44,9 @@ class SignificantKind(StrEnum):
     RESUMED = "resumed"
     HELD_UP = "held_up"
     VOIDED = "voided"
+    RESCANNED = "rescanned"
+    INCIDENT_REPORTED = "incident_reported"
+    INCIDENT_RESOLVED = "incident_resolved"
     SEAL_OPENED = "seal_opened"
     ADJUSTED = "adjusted"
     PROPOSED = "proposed"
@@ -74,8 +77,9 @@ AT_TABLES = {
     "RoundResumed": SignificantKind.RESUMED,
     "DeadlineExtended": SignificantKind.HELD_UP,
     "RoundCancelled": SignificantKind.VOIDED,
+    "RescanOrdered": SignificantKind.RESCANNED,
 }
-"""What every game calls its events by. `held_up` is downtime: a deadline passed while nothing ran."""
+"""What games call their events by. `held_up` is downtime: a deadline passed while nothing ran."""
 
 _ELSEWHERE: dict[type, SignificantKind] = {
     house.KeyMinted: SignificantKind.KEY_MINTED,
@@ -87,6 +91,8 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     selfcheck.SelfChecked: SignificantKind.SELF_CHECK_FAILED,
     selfcheck.ManifestAccepted: SignificantKind.MANIFEST_ACCEPTED,
     wallet.Adjusted: SignificantKind.ADJUSTED,
+    incidents.Reported: SignificantKind.INCIDENT_REPORTED,
+    incidents.Resolved: SignificantKind.INCIDENT_RESOLVED,
     proposals.Proposed: SignificantKind.PROPOSED,
     proposals.Declined: SignificantKind.PROPOSAL_DECLINED,
     proposals.Withdrawn: SignificantKind.PROPOSAL_WITHDRAWN,
@@ -100,9 +106,10 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     SealOpened: SignificantKind.SEAL_OPENED,
     TableFaulted: SignificantKind.TABLE_FAULTED,
 }
+_TYPES = frozenset(codec.type_of(event) for event in codec.event_types())
 KINDS: dict[str, SignificantKind] = {
     **{codec.type_of(event): kind for event, kind in _ELSEWHERE.items()},
-    **{f"{game}.{name}": kind for game in GAMES for name, kind in AT_TABLES.items()},
+    **{of: kind for game in GAMES for name, kind in AT_TABLES.items() if (of := f"{game}.{name}") in _TYPES},
 }
 """By type of event; those with amounts are looked at besides."""
 
@@ -210,10 +217,12 @@ def _entry(
 ) -> Significant:
     event = row.event
     told = shown(row.type, event)
-    reason = told.pop("reason", None) or told.pop("why", None) or told.get("asked", {}).get("reason")
+    reason = next((told.pop(name) for name in ("reason", "why", "words") if told.get(name)), None)
+    reason = reason or told.get("asked", {}).get("reason")
     if before is None and after is None:
         before, after = _changed(event)
-    first = getattr(event, "proposed_by", "")  # and whoever approved sent the command that gave this event
+    first = event.by if getattr(event, "proposal", "") and isinstance(event, incidents.Resolved) else ""
+    first = first or getattr(event, "proposed_by", "")  # and whoever approved sent the command that gave this event
     actor, authoriser = (first, row.actor) if first else (row.actor, None)
     whose = (row.position, row.at, kind, row.stream, actor, row.role, authoriser, reason)
     owner = player or (row.stream.removeprefix("wallet:") if row.stream.startswith("wallet:") else None)

@@ -3,6 +3,7 @@ body byte for byte. One line each; a family has a page."""
 
 from services.reports.adjustments import ADJUSTMENTS
 from services.reports.ggr import GGR
+from services.reports.incidents import INCIDENTS
 from services.reports.large_wins import LARGE_WINS
 from services.reports.liability import LIABILITY
 from services.reports.owed import OWED
@@ -16,6 +17,7 @@ REPORTS: dict[str, Kind] = {
         PERFORMANCE,
         GGR,
         VOIDED,
+        INCIDENTS,
         ADJUSTMENTS,
         LARGE_WINS,
         LIABILITY,

@@ -133,7 +133,7 @@ def _body(kind: Kind, fold: Fold) -> Body:
 
 def _totals(kind: Kind, body: Body) -> tuple[dict[str, Cell], ...]:
     sums: dict[str, dict[str, Any]] = {}
-    for row in body.rows:
+    for row in body.rows if kind.sums else ():
         total = sums.setdefault(str(row["currency"]), dict.fromkeys(kind.sums, 0))
         for name in kind.sums:
             total[name] += row[name]

@@ -17,13 +17,24 @@ from domain.cards import DECK
 from domain.decider import MarkFaulted, SettleBettor, Submission
 from domain.errors import Rejected
 from domain.fairness import shuffle
-from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer, no_open
+from domain.game import SECOND, ConcludeRound, ResumeLog, Role, Stage, TimeOut, Viewer, no_open
 from domain.games import GAMES
 from domain.games.teen_patti_2020 import commands, events
 from domain.games.teen_patti_2020.pays import Spot, Winner, showdown
 from domain.games.teen_patti_2020.rules import SLOTS, Config, Kind, Slot, WhenEmpty
-from domain.games.teen_patti_2020.state import Betting, Between, Closed, Confirming, Dealing, Paused, dealt, round_on
-from domain.names import TABLE, WALLET
+from domain.games.teen_patti_2020.state import (
+    Betting,
+    Between,
+    Closed,
+    Confirming,
+    Dealing,
+    Paused,
+    Refunding,
+    dealt,
+    round_on,
+)
+from domain.incidents import IncidentKind, ReportIncident, Resolution, ResolveIncident, allowed, phase_of
+from domain.names import INCIDENT, TABLE, WALLET
 from domain.wallet import commands as wallet
 from domain.wallet.events import BetsSettled, BetStaked
 from services.written_rounds import OPERATOR, START, Memory
@@ -63,7 +74,7 @@ class Table(RuleBasedStateMachine):
     @initialize(config=configs)
     def open(self, config: Config) -> None:
         self.memory, self.now, self.keys, self.epoch = Memory("properties"), START, 0, 1
-        self.config, self.checked = config, 0
+        self.config, self.checked, self.incidents = config, 0, 0
         self.folded: Any = GAME.initial
         self.send("operator", Role.OPERATOR, commands.OpenTable(config), game=GAME.name)
         for player in PLAYERS:
@@ -168,6 +179,32 @@ class Table(RuleBasedStateMachine):
     )
     def order(self, order: tuple[Role, Any]) -> None:
         self.send("staff", *order)
+
+    @rule(kind=st.sampled_from(IncidentKind))
+    def report_an_incident(self, kind: IncidentKind) -> None:
+        """Whatever is on, and is not final, is paused by it."""
+        self.incidents += 1
+        assert self.send("studio", Role.STUDIO, ReportIncident("t", kind, "so"), stream=self.incident)
+        standing = GAME.standing(self.state)
+        assert standing.paused or standing.stage in (Stage.CLOSED, Stage.FINAL)
+
+    @precondition(lambda self: self.incidents)
+    @rule(resolution=st.sampled_from(Resolution))
+    def resolve_the_incident(self, resolution: Resolution) -> None:
+        """It does what it says, or is refused and does nothing."""
+        found, before = self.memory.state(self.incident), GAME.standing(self.state)
+        phase = phase_of(found, before)
+        done = self.send("supervisor", Role.SUPERVISOR, ResolveIncident(resolution, "so"), stream=self.incident)
+        assert not done or (found.resolution is None and resolution in allowed(found.kind, phase, GAME))
+        if done and phase in ("idle", "betting", "playing"):
+            expected = {Resolution.VOID: Refunding, Resolution.RESCAN: Dealing}.get(resolution)
+            assert isinstance(self.state, expected) if expected else not GAME.standing(self.state).paused
+        elif done:
+            assert GAME.standing(self.state) == before
+
+    @property
+    def incident(self) -> str:
+        return f"{INCIDENT}{self.incidents}"
 
     @rule(config=configs)
     def configure(self, config: Config) -> None:

@@ -68,6 +68,13 @@ def test_the_verbs_on_the_server_say_that_all_agree(told: list[str]) -> None:
     assert "all agree" in told[4]
 
 
+def test_an_incident_pauses_the_table_and_is_resolved(told: list[str]) -> None:
+    seen, resolved, read = answers(told[8])
+    assert (seen["view"]["phase"], seen["view"]["reason"].startswith("stream lost (incident ")) == ("paused", True)
+    assert resolved["incident"]["resolution"] == "resume"
+    assert [step["event"]["words"] for step in read["steps"]] == ["camera 2 is dark", "a cable was loose"]
+
+
 def test_a_correction_takes_two_persons(told: list[str]) -> None:
     proposed, approved = answers(told[7])
     assert (proposed["proposal"]["stage"], approved["proposal"]["stage"]) == ("open", "approved")

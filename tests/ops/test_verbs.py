@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from domain import proposals
+from domain import incidents, proposals
 from domain.decider import Submission
 from domain.game import Role
 from domain.names import WALLET
@@ -143,6 +143,25 @@ async def test_proposals_are_listed_and_shown_with_who_wants_what_and_why(run, d
     assert json.loads((await run("proposal", "show", "lotus", "00c0ffee")).out)["asked"]["amount"] == 5
     unknown = await run("proposal", "show", "lotus", "0")
     assert (unknown.code, unknown.err.startswith("Error: lotus has no proposal '0'")) == (1, True)
+
+
+async def test_incidents_are_listed_and_shown_with_what_was_done_about_them(run, database):
+    await run("operator", "add", "lotus")
+    await run("table", "open", "lotus", "t1", "teen_patti_2020", "--config", '{"currency":"INR","kind":"live"}')
+    assert (await run("incident", "list", "lotus")).out == ""
+    reported = incidents.ReportIncident("t1", incidents.IncidentKind.DECK_COUNT, "51 cards")
+    await _sent(database, "dan", "incident:00c0ffee", reported)
+    listed = await run("incident", "list", "lotus", "--table", "t1", "--open")
+    assert listed.out == "00c0ffee  t1  deck_count  by dan  open  51 cards\n"
+    await _sent(
+        database, "sue", "incident:00c0ffee", incidents.ResolveIncident(incidents.Resolution.RESUME, "found it")
+    )
+    assert (await run("incident", "list", "lotus", "--open")).out == ""
+    assert "  resume by sue  " in (await run("incident", "list", "lotus", "--resolved")).out
+    told = json.loads((await run("incident", "show", "lotus", "00c0ffee")).out)
+    assert (told["incident"]["resolution"], len(told["steps"])) == ("resume", 2)
+    unknown = await run("incident", "show", "lotus", "0")
+    assert (unknown.code, unknown.err.startswith("Error: lotus has no incident '0'")) == (1, True)
 
 
 async def test_what_is_done_by_a_verb_is_in_the_log_under_the_shells_name(run, pool):

@@ -102,6 +102,13 @@ def voided(log: list[Row]) -> list[tuple[str, str, int, int]]:
     return found
 
 
+def incidents(log: list[Row]) -> list[tuple[str, str, str, str]]:
+    """Id, round, kind, and how each was resolved."""
+    resolved = {table_of(row): row["data"]["resolution"] for row in log if row["type"] == "incident.Resolved"}
+    told = [(table_of(row), row["data"]) for row in log if row["type"] == "incident.Reported"]
+    return [(name, data["round"] or "", data["kind"], resolved.get(name, "")) for name, data in told]
+
+
 def wins(log: list[Row], least: int) -> list[tuple[int, str, str, int]]:
     """Position, player, round, and what was won there."""
     sums: dict[tuple[int, str, str], int] = defaultdict(int)

@@ -7,53 +7,15 @@ from typing import Any
 import pytest
 
 from domain.game import Role
+from services.resettling import resettle_round
 from services.settlement import settle_round
 from tests.services.conftest import Casino, assert_problem
-
-SLOTS = ("A1", "B1", "A2", "B2", "A3", "B3")
-MISREAD = {"table": "pit", "kind": "wrong_card", "words": "B1 is the three of hearts", "video": "camera 2, 08:14:07"}
-INCIDENTS = "/v1/incidents"
-
-
-class Pit:
-    """A live table with a bet of 500 of ann's, and the bearers of those who stand at it."""
-
-    def __init__(self, casino: Casino, ann: str) -> None:
-        self.casino, self.ann = casino, ann
-        self.studio, self.supervisor = casino.bearer(Role.STUDIO), casino.bearer(Role.SUPERVISOR)
-
-    async def scan(self, cards: str, at: int = 0) -> None:
-        for slot, card in zip(SLOTS[at:], cards.split(), strict=False):
-            body = {"type": "DealCard", "slot": slot, "card": card}
-            await self.casino.done("/v1/tables/pit/commands", body, self.studio)
-
-    async def confirm(self, winner: str, round_id: str = "pit.1") -> None:
-        body = {"type": "ConfirmResult", "round": round_id, "winner": winner}
-        await self.casino.done("/v1/tables/pit/commands", body, self.studio)
-        await settle_round(self.casino.worker, self.casino.services.pool, "lotus", round_id)
-
-    async def report(self, bearer: str = "", **changed: Any) -> str:
-        """The path of a new incident."""
-        done = await self.casino.done(INCIDENTS, MISREAD | changed, bearer or self.studio)
-        return f"{INCIDENTS}/{done['incident']['id']}"
-
-    async def resolve(self, incident: str, resolution: str, bearer: str = "") -> Any:
-        body = {"resolution": resolution, "words": "as the camera shows"}
-        return await self.casino.send(f"{incident}/resolve", body, bearer or self.supervisor)
-
-    async def view(self, bearer: str = "") -> Any:
-        return (await self.casino.get("/v1/tables/pit", bearer or self.ann))["view"]
-
-    async def cash(self) -> int:
-        return (await self.casino.get("/v1/players/ann"))["balance"]
+from tests.services.pit_http import INCIDENTS, MISREAD, Pit
 
 
 @pytest.fixture
 async def pit(casino: Casino) -> Pit:
-    pit = Pit(casino, await casino.player("ann", 1_000))
-    await casino.table("pit", kind="live", betting_seconds=1)
-    await casino.bet(pit.ann, "pit.1", "mine", player_a=500)
-    await casino.until("pit", "dealing")
+    pit = await Pit.opened(casino)
     await pit.scan("As 2h")
     return pit
 
@@ -183,3 +145,34 @@ async def test_what_an_incident_is_about_must_be_there(pit: Pit):
     await pit.casino.done("/v1/tables", {"table": "gin", "game": "gin_rummy", "config": config})
     assert_problem(await refused(table="gin"), 403, "Forbidden")  # no studio stands there
     assert (await pit.casino.get(INCIDENTS))["incidents"] == []
+
+
+async def test_a_round_that_was_settled_by_a_misread_card_is_put_right_by_two_persons(pit: Pit):
+    await pit.scan("Ad 3c 9h 8d", at=2)
+    await pit.confirm("player_a")
+    assert await pit.cash() == 500 + 975
+    incident = await pit.report(round="pit.1", words="B3 is the four of hearts")
+    told = await pit.casino.get(incident)
+    assert told["allowed"] == ["correct", "void", "stands", "unfounded"]
+    assert_problem(await pit.resolve(incident, "correct"), 409, "ProposalNeeded")
+    cards = ["As", "2h", "Ad", "3h", "9h", "4h"]
+    name = incident.rpartition("/")[2]
+    body = {"basis": {"type": "Corrected", "cards": cards}, "reason": "by the video", "incident": name}
+    await pit.casino.by_two("/v1/rounds/pit.1/resettlements", body)
+    await resettle_round(pit.casino.worker, pit.casino.services.pool, "lotus", "pit.1")
+    assert await pit.cash() == 500  # what was paid out is taken back, and the stake is lost
+    told = await pit.casino.get(incident)
+    assert (told["allowed"], told["incident"]["resolution"]) == ([], "correct")
+    [done] = (await pit.casino.get("/v1/rounds/pit.1/resettlements"))["resettlements"]
+    assert (done["incident"], done["proposal"]) == (name, told["incident"]["proposal"])
+
+
+async def test_what_the_incident_s_kind_does_not_allow_is_not_even_proposed(pit: Pit):
+    await pit.scan("Ad 3c 9h 8d", at=2)
+    await pit.confirm("player_a")
+    incident = await pit.report(round="pit.1", kind="late_bet", words="he pressed in time, he says")
+    body = {"basis": {"type": "Void"}, "reason": "he insists", "incident": incident.rpartition("/")[2]}
+    assert_problem(await pit.casino.send("/v1/rounds/pit.1/resettlements", body), 409, "ResolutionNotAllowed")
+    unknown = body | {"incident": "0123456789abcdef"}
+    assert_problem(await pit.casino.send("/v1/rounds/pit.1/resettlements", unknown), 404, "UnknownIncident")
+    assert (await pit.casino.get("/v1/proposals"))["proposals"] == []

@@ -159,6 +159,19 @@ async def test_a_refund_that_was_not_done_at_the_position_is_told_so(played: Pla
     assert (row["round"], row["players"], row["refunded"], row["refunded_at"]) == ("t.2", 0, 0, None)
 
 
+async def test_incidents_are_told_with_what_was_done_about_them(played: Played) -> None:
+    rows = await played.rows("incidents")
+    told = [(row["incident"], row["round"], row["kind"], row["resolution"]) for row in rows]
+    assert told == plain.incidents(played.log)
+    assert {each[1:] for each in told} == {("live.1", "wrong_card", "rescan")}
+    assert {(row["role"], row["noted"], row["reported_by"] != row["resolved_by"]) for row in rows} == {
+        ("studio", 1, True)
+    }
+    [reported] = rows
+    [open_still] = await played.rows("incidents", position=reported["position"])
+    assert (open_still["resolution"], open_still["resolved_at"], open_still["noted"]) == ("", None, 0)
+
+
 async def test_adjustments_are_the_wallets_own_events(played: Played) -> None:
     told = await played.report("adjustments")
     names = ("amount", "before", "after", "reason")

@@ -20,6 +20,7 @@ from services.settlement import PLATFORM
 from services.significant import SignificantKind
 from tests.services.conftest import QUICK, Casino
 from tests.services.patti import Patti
+from tests.services.pit_http import Pit
 
 
 async def listed(casino: Casino, **query: Any) -> list[Any]:
@@ -85,6 +86,34 @@ async def test_what_a_supervisor_overrode_and_voided_is_told_with_round_and_reas
     assert {each["actor"] for each in told} == {actor(casino, Role.SUPERVISOR)}
     assert {each["round"] for each in told} == {round_id}
     assert [each["reason"] for each in told] == ["a fly", None, "void"]
+
+
+async def test_an_incident_is_told_with_who_reported_it_who_resolved_it_and_why(casino: Casino):
+    await casino.table("t1", kind="live")
+    body = {"table": "t1", "kind": "stream_lost", "words": "camera 2 is dark"}
+    incident = (await casino.done("/v1/incidents", body, casino.bearer(Role.STUDIO)))["incident"]["id"]
+    resolved = {"resolution": "resume", "words": "a cable was loose"}
+    await casino.done(f"/v1/incidents/{incident}/resolve", resolved, casino.bearer(Role.SUPERVISOR))
+    told = await one(casino, SignificantKind.INCIDENT_REPORTED)
+    assert (told["component"], told["round"], told["told"]["kind"]) == (f"incident:{incident}", "t1.1", "stream_lost")
+    assert (told["actor"], told["role"], told["reason"]) == (actor(casino, Role.STUDIO), "studio", "camera 2 is dark")
+    told = await one(casino, SignificantKind.INCIDENT_RESOLVED)
+    assert (told["actor"], told["authoriser"]) == (actor(casino, Role.SUPERVISOR), None)
+    assert (told["reason"], told["told"]["resolution"]) == ("a cable was loose", "resume")
+
+
+async def test_what_two_resolved_names_both(casino: Casino):
+    pit = await Pit.opened(casino)
+    await pit.scan("As 2h Ad 7c Ac 9d")
+    await pit.confirm("player_a")
+    incident = await pit.report(round="pit.1")
+    body = {"basis": {"type": "Void"}, "reason": "by the video", "incident": incident.rpartition("/")[2]}
+    await casino.by_two("/v1/rounds/pit.1/resettlements", body)
+    told = await one(casino, SignificantKind.INCIDENT_RESOLVED)
+    assert (told["actor"], told["authoriser"]) == (actor(casino, Role.OPERATOR), actor(casino, Role.SUPERVISOR))
+    assert (told["reason"], told["told"]["resolution"]) == ("by the video", "void")
+    [row] = (await casino.get("/v1/reports/incidents", casino.bearer(Role.AUDITOR)))["body"]["rows"]
+    assert (row["resolved_by"], row["approved_by"]) == (told["actor"], told["authoriser"])
 
 
 async def test_an_adjustment_a_block_and_a_fault_are_told(casino: Casino):
