@@ -38,6 +38,7 @@ from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
 from services import what_if
+from services.resettled_again import is_play, resettled_again
 
 _AHEAD = 16
 """Events of one command: none gives more that seal something."""
@@ -76,14 +77,21 @@ def redecide(
 ) -> Redecided:
     """`rows` are the round's, in order, from its opening on, and refusals that belong to it. `sent` has the bodies of
     commands; `open_sealed` opens what was sealed for the round, as far as may be. `changes` to the table's config ask
-    what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes."""
-    course = _Course(operator, round_id, iter(rows), sent, open_sealed, changes or {})
+    what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes.
+
+    Of what came to the round when it was over, resettlements are decided again; the rest has states of its own."""
+    whole = list(rows)
+    course = _Course(operator, round_id, filter(is_play, whole), sent, open_sealed, changes or {})
     try:
         while course.next_command():
             pass
     except Exception as fault:  # noqa: BLE001 - events that never were may break anything; that is a difference too
         course.differences.append(Difference(course.position, "", f"cannot be decided: {fault!r}"))
-    return Redecided(course.commands, course.left, tuple(course.differences))
+    if changes:
+        return Redecided(course.commands, course.left, tuple(course.differences))
+    after = resettled_again(round_id, whole)
+    found = (Difference(each.position, each.stored, each.decided) for each in after.found)
+    return Redecided(course.commands + after.commands, course.left, (*course.differences, *found))
 
 
 class _Sealed(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain import house, proposals, selfcheck
+from domain import house, proposals, resettlements, selfcheck
 from domain.auditing import SealOpened
 from domain.game import Micros, PaidOut, TableFaulted
 from domain.games import GAMES
@@ -44,6 +44,9 @@ class SignificantKind(StrEnum):
     VOIDED = "voided"
     SEAL_OPENED = "seal_opened"
     ADJUSTED = "adjusted"
+    RESETTLED = "resettled"
+    RESETTLEMENT_COMPLETED = "resettlement_completed"
+    WRITTEN_OFF = "written_off"
     PROPOSED = "proposed"
     PROPOSAL_DECLINED = "proposal_declined"
     PROPOSAL_WITHDRAWN = "proposal_withdrawn"
@@ -77,6 +80,9 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     selfcheck.SelfChecked: SignificantKind.SELF_CHECK_FAILED,
     selfcheck.ManifestAccepted: SignificantKind.MANIFEST_ACCEPTED,
     wallet.Adjusted: SignificantKind.ADJUSTED,
+    resettlements.Opened: SignificantKind.RESETTLED,
+    resettlements.Completed: SignificantKind.RESETTLEMENT_COMPLETED,
+    wallet.WrittenOff: SignificantKind.WRITTEN_OFF,
     proposals.Proposed: SignificantKind.PROPOSED,
     proposals.Declined: SignificantKind.PROPOSAL_DECLINED,
     proposals.Withdrawn: SignificantKind.PROPOSAL_WITHDRAWN,
@@ -211,6 +217,8 @@ def _changed(event: Any) -> tuple[Any, Any]:
         case wallet.Blocked() | wallet.Unblocked():
             blocked = isinstance(event, wallet.Blocked)
             return {"blocked": not blocked}, {"blocked": blocked}
+        case wallet.WrittenOff():
+            return {"owed": event.owed + event.amount}, {"owed": event.owed}
         case selfcheck.SelfChecked():
             return event.expected, event.found
         case selfcheck.ManifestAccepted():
