@@ -183,10 +183,9 @@ class _Playing:
         self._proofs = Proofs()
         self._afterwards = Afterwards(round_id, viewer)
         self._steps: list[Step] = []
-        self._number = 0
         self.prove = self._proofs.prove
         self.state = game.initial
-        self.version = 0
+        self._number = self.version = 0
 
     def play(self, row: EventRow) -> None:
         event, told = row.event, None

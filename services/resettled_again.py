@@ -104,7 +104,7 @@ class _Course:
                 names = [row.stream.removeprefix(WALLET) for row in players]
                 bettors = tuple(Paid(name, self._paid[name]) for name in names)
                 assert self._ended is not None
-                return Advance(event.number, after, event.after, bettors, self._ended)
+                return Advance(event.number, after, event.until, bettors, self._ended)
             case Completed():
                 told = [row.event for row in self._compensated[event.number]]
                 gained = sum(each.gain for each in told)
