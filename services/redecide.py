@@ -38,7 +38,8 @@ from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
 from services import what_if
-from services.beside_rounds import Beside, command_of
+from services.beside_rounds import Beside, command_of, is_decided
+from services.resettled_again import resettled_again
 
 _AHEAD = 16
 """Events of one command: none gives more that seal something."""
@@ -77,14 +78,21 @@ def redecide(
 ) -> Redecided:
     """`rows` are the round's, in order, from its opening on, and refusals that belong to it. `sent` has the bodies of
     commands; `open_sealed` opens what was sealed for the round, as far as may be. `changes` to the table's config ask
-    what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes."""
-    course = _Course(operator, round_id, iter(rows), sent, open_sealed, changes or {})
+    what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes.
+
+    Of what came to the round when it was over, resettlements are decided again; the rest has states of its own."""
+    whole = list(rows)
+    course = _Course(operator, round_id, filter(is_decided, whole), sent, open_sealed, changes or {})
     try:
         while course.next_command():
             pass
     except Exception as fault:  # noqa: BLE001 - events that never were may break anything; that is a difference too
         course.differences.append(Difference(course.position, "", f"cannot be decided: {fault!r}"))
-    return Redecided(course.commands, course.left, tuple(course.differences))
+    if changes:
+        return Redecided(course.commands, course.left, tuple(course.differences))
+    after = resettled_again(round_id, whole)
+    found = (Difference(each.position, each.stored, each.decided) for each in after.found)
+    return Redecided(course.commands + after.commands, course.left, (*course.differences, *found))
 
 
 class _Sealed(Exception):
@@ -144,8 +152,7 @@ class _Course:
     @property
     def position(self) -> int:
         """Of the event that is next."""
-        stored = self._peek()
-        return stored.row.position if stored else 0
+        return stored.row.position if (stored := self._peek()) else 0
 
     def _opening(self) -> tuple[_Stored, Game[Any, Any, Any]]:
         """What comes before it, as the match that a first hand opens, needs the table before it just so."""

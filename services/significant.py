@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain import disputes, house, incidents, proposals, selfcheck, watch
+from domain import disputes, house, incidents, proposals, resettlements, selfcheck, watch
 from domain.auditing import SealOpened
 from domain.game import Micros, PaidOut, TableFaulted
 from domain.games import GAMES
@@ -49,6 +49,9 @@ class SignificantKind(StrEnum):
     INCIDENT_RESOLVED = "incident_resolved"
     SEAL_OPENED = "seal_opened"
     ADJUSTED = "adjusted"
+    RESETTLED = "resettled"
+    RESETTLEMENT_COMPLETED = "resettlement_completed"
+    WRITTEN_OFF = "written_off"
     PROPOSED = "proposed"
     PROPOSAL_DECLINED = "proposal_declined"
     PROPOSAL_WITHDRAWN = "proposal_withdrawn"
@@ -93,6 +96,9 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     wallet.Adjusted: SignificantKind.ADJUSTED,
     incidents.Reported: SignificantKind.INCIDENT_REPORTED,
     incidents.Resolved: SignificantKind.INCIDENT_RESOLVED,
+    resettlements.Opened: SignificantKind.RESETTLED,
+    resettlements.Completed: SignificantKind.RESETTLEMENT_COMPLETED,
+    wallet.WrittenOff: SignificantKind.WRITTEN_OFF,
     proposals.Proposed: SignificantKind.PROPOSED,
     proposals.Declined: SignificantKind.PROPOSAL_DECLINED,
     proposals.Withdrawn: SignificantKind.PROPOSAL_WITHDRAWN,
@@ -126,8 +132,8 @@ class Thresholds(Struct, frozen=True):
 
 
 class Significant(Struct, frozen=True):
-    """`component` is the stream where it happened. `authoriser` allowed what `actor` proposed, where it took two; the
-    role is that of whoever came last.
+    """`component` is the stream where it happened. `authoriser` allowed what `actor` proposed, or cancelled what he
+    paused, where it took two; the role is that of whoever came last.
     `before` and `after` are what was changed, `told` is what else the event says, as everybody may see it."""
 
     position: int
@@ -222,7 +228,7 @@ def _entry(
     if before is None and after is None:
         before, after = _changed(event)
     first = event.by if getattr(event, "proposal", "") and isinstance(event, incidents.Resolved) else ""
-    first = first or getattr(event, "proposed_by", "")  # and whoever approved sent the command that gave this event
+    first = first or getattr(event, "proposed_by", "") or getattr(event, "paused_by", "")  # the second sent the command
     actor, authoriser = (first, row.actor) if first else (row.actor, None)
     whose = (row.position, row.at, kind, row.stream, actor, row.role, authoriser, reason)
     owner = player or (row.stream.removeprefix("wallet:") if row.stream.startswith("wallet:") else None)
@@ -234,6 +240,8 @@ def _changed(event: Any) -> tuple[Any, Any]:
         case wallet.Blocked() | wallet.Unblocked():
             blocked = isinstance(event, wallet.Blocked)
             return {"blocked": not blocked}, {"blocked": blocked}
+        case wallet.WrittenOff():
+            return {"owed": event.owed + event.amount}, {"owed": event.owed}
         case selfcheck.SelfChecked():
             return event.expected, event.found
         case selfcheck.ManifestAccepted():
