@@ -57,6 +57,20 @@ def wagers(log: list[Row]) -> list[dict[str, Any]]:
     return [{**each, **config[each["table"]]} for each in found]
 
 
+def disputes(log: list[Row]) -> list[tuple[Any, ...]]:
+    """Of each: its name, pieces of evidence, whether overdue, withdrawn, decided, upheld, and what was given."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in log:
+        kind, _, name = row["stream"].partition(":")
+        if kind == "dispute":
+            found.setdefault(name, defaultdict(int))[row["type"].partition(".")[2]] += 1
+            if row["type"] == "dispute.Decided":
+                found[name]["upheld"] += row["data"]["ruling"] == "upheld"
+                found[name]["amount"] += row["data"]["amount"]
+    names = ("EvidenceAttached", "Overdue", "Withdrawn", "Decided", "upheld", "amount")
+    return [(name, *(counts[each] for each in names)) for name, counts in found.items()]
+
+
 def performance(log: list[Row]) -> dict[tuple[str, str, str], dict[str, int]]:
     """By game, table and spot."""
     sums: dict[tuple[str, str, str], Any] = {}

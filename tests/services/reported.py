@@ -4,8 +4,9 @@ from typing import Any
 
 from domain import proposals
 from domain.decider import Submission
-from domain.game import Role
-from domain.names import PROPOSAL
+from domain.disputes import OpenDispute
+from domain.game import Role, TimeOut
+from domain.names import DISPUTE, PROPOSAL
 from domain.wallet.rules import AdjustmentCode
 from services.batch import Accepted
 
@@ -34,6 +35,30 @@ async def adjusted(house: Casino, player: str, amount: int, currency: str, reaso
     for who, command in (("ops", proposals.Propose(asked)), ("sue", proposals.Approve())):
         answer = await house.worker.submit(Submission("lotus", who, Role.SUPERVISOR, stream, command))
         assert isinstance(answer, Accepted)
+
+
+async def disputed(house: Casino, player: str, token: str, round_id: str) -> None:
+    """Of six one is upheld with money, one without, one rejected, one withdrawn; one is overdue, one open."""
+    supervisor, operator = house.bearer(Role.SUPERVISOR), house.bearer(Role.OPERATOR)
+    upheld = {"ruling": "upheld", "code": "system_fault", "reason": "as you say", "evidence": 1}
+    rulings: list[dict[str, Any] | None] = [
+        upheld | {"amount": 195, "currency": "EUR"},
+        upheld,
+        {"ruling": "rejected", "code": "by_the_rules", "reason": "no", "evidence": 1},
+        None,
+    ]
+    for number, ruling in enumerate(rulings):
+        body = {"round": round_id, "words": f'{number}\n=HYPERLINK("x")', "player": player}
+        path = f"/v1/disputes/{(await house.done('/v1/disputes', body))['dispute']['id']}"
+        await house.done(f"{path}/evidence", {"words": "see"}, token)
+        if ruling is None:
+            await house.done(f"{path}/withdraw", {}, token)
+        else:
+            await house.by_two(f"{path}/ruling", ruling, supervisor, operator)
+    late = OpenDispute(player, round_id, "late", "late", 0)
+    for who, role, command in (("ops", Role.OPERATOR, late), ("platform", Role.CLOCK, TimeOut())):
+        await house.worker.submit(Submission("lotus", who, role, f"{DISPUTE}late", command))
+    await house.done("/v1/disputes", {"round": round_id, "words": "open"}, token)
 
 
 async def played_on(house: Casino, table: str) -> None:
