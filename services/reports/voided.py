@@ -12,7 +12,8 @@ from services.reports.report import Kind, Read
 
 class VoidedRound(Struct, frozen=True):
     """`round` may be a match. `refunded` is what went back to how many `players` up to the report's position, and
-    `refunded_at` when that was done; none: not all of it yet. `by` is who cancelled it, `platform` the clock."""
+    `refunded_at` when that was done; none: not all of it yet. `by` is who cancelled it, `platform` the clock.
+    `paused_by` is who paused it before, where it took two persons."""
 
     position: int
     at: Micros
@@ -22,6 +23,7 @@ class VoidedRound(Struct, frozen=True):
     table: str
     currency: str
     reason: str
+    paused_by: str
     by: str
     role: str
     players: int
@@ -54,7 +56,8 @@ class _Fold:
         refunded_at = row.at if row.type.endswith(".MatchRefunded") else None
         where = (about, at.game, table_of(about), at.currency)
         return VoidedRound(
-            row.position, row.at, read.day.isoformat(), *where, reason, row.actor, row.role, 0, 0, refunded_at
+            row.position, row.at, read.day.isoformat(), *where, reason, row.event.paused_by or "", row.actor, row.role,
+            0, 0, refunded_at,
         )  # fmt: skip
 
     def __len__(self) -> int:

@@ -37,6 +37,8 @@ class Round(Struct, frozen=True):
     seed: SealedSeed | None
     root: str | None
     client_seeds: tuple[ClientSeed, ...]
+    rules: int = 1
+    """The number of the rules that it is played by to its end."""
 
 
 class NotOpened(Struct, frozen=True, tag=True):
@@ -110,6 +112,8 @@ class Paused(Struct, frozen=True, tag=True):
     """Betting time that remained."""
     due: Micros | None
     extended: bool = False
+    by: str = ""
+    """Who paused it; "" if that was the platform."""
 
     @property
     def table(self) -> Table:
