@@ -5,8 +5,9 @@ from typing import Any
 from domain import proposals
 from domain.cards import parse
 from domain.decider import Submission
-from domain.game import Role
-from domain.names import PROPOSAL
+from domain.disputes import OpenDispute
+from domain.game import Role, TimeOut
+from domain.names import DISPUTE, PROPOSAL
 from domain.resettlements import Corrected, Void
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
@@ -55,6 +56,30 @@ async def settled_once_more(house: Casino, live: str, hand: str, match: str, pla
         if (await house.get(f"/v1/players/{name}"))["owed"]:
             await adjusting(house, name, wallet.Deposit(40, "EUR"))
             await agreed(house, proposals.WriteOff(name, 30, "EUR", "gone"))
+
+
+async def disputed(house: Casino, player: str, token: str, round_id: str) -> None:
+    """Of six one is upheld with money, one without, one rejected, one withdrawn; one is overdue, one open."""
+    supervisor, operator = house.bearer(Role.SUPERVISOR), house.bearer(Role.OPERATOR)
+    upheld = {"ruling": "upheld", "code": "system_fault", "reason": "as you say", "evidence": 1}
+    rulings: list[dict[str, Any] | None] = [
+        upheld | {"amount": 195, "currency": "EUR"},
+        upheld,
+        {"ruling": "rejected", "code": "by_the_rules", "reason": "no", "evidence": 1},
+        None,
+    ]
+    for number, ruling in enumerate(rulings):
+        body = {"round": round_id, "words": f'{number}\n=HYPERLINK("x")', "player": player}
+        path = f"/v1/disputes/{(await house.done('/v1/disputes', body))['dispute']['id']}"
+        await house.done(f"{path}/evidence", {"words": "see"}, token)
+        if ruling is None:
+            await house.done(f"{path}/withdraw", {}, token)
+        else:
+            await house.by_two(f"{path}/ruling", ruling, supervisor, operator)
+    late = OpenDispute(player, round_id, "late", "late", 0)
+    for who, role, command in (("ops", Role.OPERATOR, late), ("platform", Role.CLOCK, TimeOut())):
+        await house.worker.submit(Submission("lotus", who, role, f"{DISPUTE}late", command))
+    await house.done("/v1/disputes", {"round": round_id, "words": "open"}, token)
 
 
 async def played_on(house: Casino, table: str) -> None:

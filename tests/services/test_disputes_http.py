@@ -1,10 +1,16 @@
 """Disputes over HTTP: who opens, hears, rules and sees what, and who does not."""
 
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from domain.game import Role
+from domain.game import SECOND, Role
+from services import disputes
+from services.timers import Timers
 from tests.services.conftest import Casino, assert_problem
 
 AUDITOR, OPERATOR, PLAYER = Role.AUDITOR, Role.OPERATOR, Role.PLAYER
@@ -209,3 +215,97 @@ async def test_an_unknown_dispute_is_a_clear_answer(court: Court) -> None:
     assert_problem(await casino.ask("GET", "/v1/disputes/a.b"), 400, "BadId")
     assert_problem(await casino.send("/v1/disputes/none/ruling", RULING, casino.bearer(SUPERVISOR)), 404, "NotFound")
     assert_problem(await casino.ask("GET", "/v1/disputes", params={"about": "h1"}), 400, "BadId")
+
+
+# --- The clock, crowds and the records --------------------------------------------------------------------------------
+
+
+async def until(court: Court, dispute: Any, holds: Callable[[Any], bool]) -> Any:
+    """Under timers as a worker runs them."""
+    clock = asyncio.create_task(Timers(court.casino.worker, court.casino.services.pool).run())
+    try:
+        async with asyncio.timeout(10):
+            while not holds(now := await court.casino.get(f"/v1/disputes/{dispute['id']}", court.token)):  # noqa: ASYNC110 - it changes in the servers
+                await asyncio.sleep(0.05)
+            return now
+    finally:
+        clock.cancel()
+        with suppress(asyncio.CancelledError):
+            await clock
+
+
+async def test_the_clock_says_once_that_it_is_overdue_and_not_while_evidence_is_awaited(
+    casino: Casino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disputes, "DAY", SECOND // 5)
+    court = Court(casino, "ann", await casino.player("ann", 1_000))
+    await casino.table("h1")
+    waiting, late = await court.open(), await court.open(bet=await a_bet(court))
+    await court.does(waiting, "ask", {"words": "A picture, please."}, casino.bearer(SUPERVISOR))
+    told = await until(court, late, lambda now: now["dispute"]["overdue"])
+    [*_, overdue] = told["events"]
+    assert (overdue["event"]["type"], overdue["actor"], overdue["role"]) == ("dispute.Overdue", "platform", "clock")
+    assert overdue["at"] >= overdue["event"]["due"] == late["due"]
+    still = (await casino.get(f"/v1/disputes/{waiting['id']}"))["dispute"]
+    assert (still["overdue"], still["until"] is not None) == (False, True)
+    found = await casino.get("/v1/disputes", overdue="true")
+    assert [each["id"] for each in found["disputes"]] == [late["id"]]
+    await court.does(waiting, "evidence", {"words": "here"}, court.token)
+    told = await until(court, waiting, lambda now: now["dispute"]["overdue"])
+    again = await casino.get(f"/v1/disputes/{late['id']}", court.token)
+    for each in (told, again):
+        assert [event["event"]["type"] for event in each["events"]].count("dispute.Overdue") == 1
+
+
+async def a_bet(court: Court) -> str:
+    assert (await court.casino.bet(court.token, "h1.1", "a-bet", player_a=100)).status_code == 200
+    return "a-bet"
+
+
+async def test_of_many_that_come_at_once_there_are_never_too_many(court: Court) -> None:
+    casino = court.casino
+    for number in range(30):
+        await casino.bet(court.token, "h1.1", f"{court.name}-{number}", player_a=100)
+    bodies = [{"round": "h1.1", "words": STORY, "bet": f"{court.name}-{number}"} for number in range(30)]
+    answers = await asyncio.gather(*(casino.send("/v1/disputes", body, court.token) for body in bodies))
+    codes = [answer.json().get("code", "opened") for answer in answers]
+    assert (codes.count("opened"), codes.count("TooManyDisputes")) == (20, 10)
+
+
+async def test_of_two_who_approve_at_once_one_does_and_it_is_paid_once(court: Court) -> None:
+    casino, path = court.casino, f"/v1/disputes/{(await court.open())['id']}"
+    proposals = [(await casino.send(f"{path}/ruling", PAID, casino.bearer(SUPERVISOR))).json() for _ in range(3)]
+    before = await court.cash()
+    answers = await asyncio.gather(
+        *(
+            casino.send(f"/v1/proposals/{each['proposal']['id']}/approve", {}, casino.bearer(OPERATOR))
+            for each in proposals
+            for _ in range(2)
+        )
+    )
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409, 409]
+    assert await court.cash() - before == 195
+
+
+async def test_a_refused_complaint_is_on_the_player_s_record(court: Court) -> None:
+    await court.open()
+    await court.casino.send("/v1/disputes", {"round": "h1.1", "words": "again"}, court.token)
+    stream = f"refused:{court.name}"
+    rows = await court.casino.services.pool.fetch("select data from events where stream = $1", stream)
+    [told] = [json.loads(row["data"]) for row in rows]
+    assert (told["rule"], json.loads(told["asked"])["words"]) == ("DisputeIsOpen", "again")
+
+
+async def test_who_decided_and_who_allowed_it_is_a_significant_event_and_in_the_audit_log(court: Court) -> None:
+    casino, opened = court.casino, await court.open()
+    await casino.by_two(f"/v1/disputes/{opened['id']}/ruling", PAID, casino.bearer(SUPERVISOR), casino.bearer(OPERATOR))
+    component = f"dispute:{opened['id']}"
+    found = (await casino.get("/v1/significant", casino.bearer(AUDITOR), limit=1_000))["found"]
+    first, last = (each for each in found if each["component"] == component)
+    assert (first["kind"], first["round"]) == ("dispute_opened", "h1.1")
+    names = {role: casino.bearer(role).partition(".")[2].partition("_")[0] for role in (SUPERVISOR, OPERATOR)}
+    assert (last["kind"], last["actor"], last["authoriser"]) == ("dispute_decided", names[SUPERVISOR], names[OPERATOR])
+    assert (last["reason"], last["told"]["code"]) == (RULING["reason"], "settlement_error")
+    await casino.project()
+    entries = (await casino.get("/v1/audit", casino.bearer(AUDITOR), subject=component))["entries"]
+    assert [each["entry"]["action"] for each in entries] == ["dispute.Decided", "dispute.Opened"]

@@ -31,7 +31,7 @@ from . import plain_reports as plain
 from .conftest import Casino, assert_problem
 from .dossiers import PLAYERS, Rounds
 from .gin import Gin
-from .reported import adjusted, adjusting, played_on, settled_once_more, taken_back_in_part
+from .reported import adjusted, adjusting, disputed, played_on, settled_once_more, taken_back_in_part
 
 DAYS = GamingDays()
 FORMULA = '=HYPERLINK("http://example.org")'
@@ -76,6 +76,7 @@ async def played(house_of_module: Casino) -> Played:
         await adjusted(house, player, amount, "INR" if player == "ina" else "EUR", reason)
     await settled_once_more(house, "live.1", rounds.ids["patti, shown"], "m.m1", PLAYERS)
     await adjusting(house, "bob", wallet.Deposit(50_000, "EUR", "ref-2"))
+    await disputed(house, "ann", rounds.tokens["ann"], "t.1")
     position = await house.position()
     records = await pool.fetch(
         "select position, stream, type, at, actor, role, data from events where operator = 'lotus' order by position"
@@ -183,10 +184,21 @@ async def test_adjustments_are_the_wallets_own_events(played: Played) -> None:
         for row in played.log
         if row["type"] == "wallet.Adjusted"
     ]
-    assert len(expected) == 3
+    assert len(expected) == 4
     shown = [(each["position"], f"wallet:{each['player']}", *map(each.get, names)) for each in told.body.rows]
     assert shown == expected
-    assert told.header.totals == ({"currency": "EUR", "amount": 250}, {"currency": "INR", "amount": -33})
+    assert told.header.totals == ({"currency": "EUR", "amount": 445}, {"currency": "INR", "amount": -33})
+
+
+async def test_disputes_are_told_with_what_came_of_them(played: Played) -> None:
+    told = await played.report("disputes")
+    names = ("dispute", "evidence", "overdue", "withdrawn", "decided", "upheld", "amount")
+    assert [tuple(row[name] for name in names) for row in told.body.rows] == plain.disputes(played.log)
+    sums = {"opened": 6, "overdue": 1, "withdrawn": 1, "decided": 3, "upheld": 2, "amount": 195}
+    assert told.header.totals == ({"currency": "EUR", **sums},)
+    [first, *_, open_one] = told.body.rows
+    assert (first["code"], first["days"], first["proposed_by"] != first["approved_by"]) == ("system_fault", 0, True)
+    assert (open_one["ended_at"], open_one["days"], open_one["role"]) == (None, None, "player")
 
 
 @pytest.mark.parametrize("least", [1, 400, 5_000, 9_250, 9_251])
@@ -373,7 +385,7 @@ async def test_a_question_that_cannot_be_answered_is_told_why(
 
 
 async def test_too_many_rows_are_asked_for_in_parts(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "ROWS_MAX", 3)
+    monkeypatch.setattr(making, "ROWS_MAX", 4)
     assert (await played.ask("adjustments", position=played.position)).status_code == 200
     assert_problem(await played.ask("game-performance"), 422, "TooManyRows")
 
