@@ -230,6 +230,6 @@ async def _unless_on_record(casino: Casino, code: str) -> Any:
 
 
 ON_RECORD = {
-    "MoreThanOwed", "InsufficientFunds", "WrongCurrency", "BalanceTooLarge", "StakeOffStep", "AboveSpotLimit", "AnotherRound",
-    "PlayerExists",
+    "InsufficientFunds", "WrongCurrency", "BalanceTooLarge", "StakeOffStep", "AboveSpotLimit", "AnotherRound",
+    "PlayerExists", "MoreThanOwed",
 }  # fmt: skip
