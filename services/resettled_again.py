@@ -45,9 +45,14 @@ class ResettledAgain(Struct, frozen=True):
 def resettled_again(round_id: str, rows: Sequence[EventRow]) -> ResettledAgain:
     """`rows` are the round's, in order; of a match with the events that opened and ended it. What each player was paid
     last is taken from the events before, so that a compensation of other wagers, or one twice, is found."""
-    course = _Course(round_id, rows)
-    found = tuple(course.found())
-    return ResettledAgain(course.commands, found)
+    found: list[Found] = []
+    course: _Course | None = None
+    try:
+        course = _Course(round_id, rows)
+        found.extend(course.found())  # what was found stays if the next one breaks
+    except Exception as fault:  # noqa: BLE001 - events that never were may break anything; that is a difference too
+        found.append(Found(rows[-1].position, "", f"cannot be decided: {fault!r}"))
+    return ResettledAgain(course.commands if course else 0, tuple(found))
 
 
 class _Course:

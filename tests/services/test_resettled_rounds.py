@@ -99,6 +99,8 @@ async def test_the_round_stays_as_it_was_settled_and_beside_it_stands_what_came_
     assert [each["odds"] for each in found["resettled"][1]["payouts"]] == ["refunded", "refunded"]
     history = await house.get("/v1/players/ann/bets", rounds.tokens["ann"])
     assert {each["round"] for each in history["resettled"]} == {"live.1", rounds.ids["patti, shown"], rounds.match}
+    assert (await house.get("/v1/rounds", table="live"))["resettled"] == ["live.1"]
+    assert (await house.get("/v1/rounds", table="p"))["resettled"] == [rounds.ids["patti, shown"]]
     own = await house.get("/v1/rounds/live.1", rounds.tokens["bob"])
     assert own["resettled"] == []
 
