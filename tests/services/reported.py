@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import httpx
+
 from domain import proposals
 from domain.cards import parse
 from domain.decider import Submission
@@ -12,9 +14,36 @@ from domain.resettlements import Corrected, Void
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from services.batch import Accepted
+from services.reports.days import GamingDays
+from services.reports.make import make
+from services.reports.report import Question, Report
 from services.resettling import resettle_round
 
+from . import plain_reports as plain
 from .conftest import Casino
+
+DAYS = GamingDays()
+
+
+class Played:
+    """A casino whose log ends at `position`, and that log as plain dicts."""
+
+    def __init__(self, house: Casino, position: int, log: list[plain.Row], states: list[tuple[str, Any]]) -> None:
+        self.house = house
+        self.position = position
+        self.log = log
+        self.states = states
+        """As the executor folded them, by who decides."""
+
+    async def report(self, name: str, days: GamingDays = DAYS, **asked: Any) -> Report:
+        question = Question(name, **{"position": self.position, **asked})
+        return await make(self.house.services.pool, "lotus", question, days)
+
+    async def rows(self, name: str, days: GamingDays = DAYS, **asked: Any) -> list[dict[str, Any]]:
+        return list((await self.report(name, days, **asked)).body.rows)
+
+    async def ask(self, name: str, role: Role = Role.AUDITOR, **query: Any) -> httpx.Response:
+        return await self.house.ask("GET", f"/v1/reports/{name}", self.house.bearer(role), params=query)
 
 
 async def taken_back_in_part(house: Casino, token: str) -> None:

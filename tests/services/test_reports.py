@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from anyio import to_thread
 from click.testing import CliRunner
@@ -24,38 +23,14 @@ from services.api import rulebook
 from services.reports import REPORTS
 from services.reports import make as making
 from services.reports.days import GamingDays
-from services.reports.make import make
-from services.reports.report import Question, Report
 
 from . import plain_reports as plain
 from .conftest import Casino, assert_problem
 from .dossiers import PLAYERS, Rounds
 from .gin import Gin
-from .reported import adjusted, adjusting, disputed, played_on, settled_once_more, taken_back_in_part
+from .reported import DAYS, Played, adjusted, adjusting, disputed, played_on, settled_once_more, taken_back_in_part
 
-DAYS = GamingDays()
 FORMULA = '=HYPERLINK("http://example.org")'
-
-
-class Played:
-    """A casino whose log ends at `position`, and that log as plain dicts."""
-
-    def __init__(self, house: Casino, position: int, log: list[plain.Row], states: list[tuple[str, Any]]) -> None:
-        self.house = house
-        self.position = position
-        self.log = log
-        self.states = states
-        """As the executor folded them, by who decides."""
-
-    async def report(self, name: str, days: GamingDays = DAYS, **asked: Any) -> Report:
-        question = Question(name, **{"position": self.position, **asked})
-        return await make(self.house.services.pool, "lotus", question, days)
-
-    async def rows(self, name: str, days: GamingDays = DAYS, **asked: Any) -> list[dict[str, Any]]:
-        return list((await self.report(name, days, **asked)).body.rows)
-
-    async def ask(self, name: str, role: Role = Role.AUDITOR, **query: Any) -> httpx.Response:
-        return await self.house.ask("GET", f"/v1/reports/{name}", self.house.bearer(role), params=query)
 
 
 @pytest.fixture(scope="module")
