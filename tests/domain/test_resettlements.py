@@ -133,6 +133,10 @@ class Studio:
         while self.state.due is not None:
             self.step()
 
+    def agree(self, asked: Any, key: str) -> None:
+        self.propose(asked, key)
+        self.approve(key)
+
     def resettle(self, asked: Any, key: str = "p") -> None:
         self.propose(asked, key)
         assert isinstance(self.approve(key), Accepted)
@@ -296,8 +300,7 @@ def test_in_whatever_order_it_comes_nothing_is_lost_or_doubled(moves: list[tuple
                 sign = 1 if move == "Deposit" else -1
                 brought += sign * amount if isinstance(done, Accepted) else 0
             case "propose":
-                studio.propose(Resettle("t.1", bases[amount], "so"), f"p{at}")
-                studio.approve(f"p{at}")
+                studio.agree(Resettle("t.1", bases[amount], "so"), f"p{at}")
             case "write off":
                 off = wallet.WriteOff(amount, "EUR", "gone", "ops", "p")
                 done = studio.send("ops", Role.OPERATOR, WALLET + player, off)

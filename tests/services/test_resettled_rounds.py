@@ -81,8 +81,9 @@ async def test_who_may_propose_it_and_what_is_refused(rounds: Resettled) -> None
         assert_problem(await house.send(path, body, house.bearer(role)), 403, "Forbidden")
     assert_problem(await house.send(path, body, rounds.tokens["ann"]), 403, "Forbidden")
     assert_problem(await house.send("/v1/rounds/live.9/resettlements", body), 409, "RoundNotSettled")
-    cancelled = rounds.ids["patti, cancelled"]
-    assert_problem(await house.send(f"/v1/rounds/{cancelled}/resettlements", body), 409, "RoundNotSettled")
+    for moved_nothing in (rounds.ids["patti, cancelled"], "m.1"):  # a hand of a match moves no money
+        asked = await house.send(f"/v1/rounds/{moved_nothing}/resettlements", body)
+        assert_problem(asked, 409, "RoundNotSettled")
     hand = f"/v1/rounds/{rounds.ids['patti, shown']}/resettlements"
     assert_problem(await house.send(hand, {**body, "basis": TRUE}), 409, "CannotBeCorrected")
     for wrong in ({"type": "Edited"}, {**TRUE, "cards": ["1x"]}, {**TRUE, "cards": []}, VOID | {"all": True}, None):

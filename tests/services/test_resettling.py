@@ -28,7 +28,8 @@ from services.timers import Timers
 from tests.services.town import OPERATOR, QUICK, Town, town, until
 
 BETTORS = 240
-ROUND, STAKED = "t.1", "wallet.BetStaked"
+ROUND = "t.1"
+BETS = "select stream, count(*) from events where round = $1 and type = 'wallet.BetStaked' group by 1"
 SLOTS = ("A1", "B1", "A2", "B2", "A3", "B3")
 TRUE = Corrected(parse("As 2c Ad 3c 9h 4c"))
 """The scanner read the last one as the eight of diamonds: Player A had a pair of aces, but Player B wins."""
@@ -176,9 +177,7 @@ async def test_killed_in_the_middle_it_goes_on_and_nobody_is_settled_with_twice(
     assert await is_done(acme)
     assert await count(acme, "wallet.Resettled") == BETTORS
     found = await purses(acme)
-    staked = await acme.pool.fetch(
-        "select stream, count(*) from events where round = $1 and type = $2 group by 1", on, STAKED
-    )
+    staked = await acme.pool.fetch(BETS, on)
     bets = {row["stream"].removeprefix("wallet:"): 100 * row["count"] for row in staked}
     for number, (name, (cash, owed)) in enumerate(sorted(found.items())):
         had = 0 if number % 4 == 0 else 1_190
