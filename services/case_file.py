@@ -18,11 +18,11 @@ CaseForm = Literal["operator", "player"]
 
 
 class CaseFile(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`events` are in order, each whole: those of the dispute up to the moment at which the file was made; in an
-    operator's form the proposals to decide it; the correction of the player's cash that it ended with; and, of a bet
-    that was refused outside of the round, the record of it. `commands` are the player's in the round, as the dossier
-    has them, the one that is disputed, and of those of the dispute when they came and were decided. `replay` leads to
-    the round where the operator's API answers."""
+    """`events` are in order: those of the dispute up to the moment at which the file was made, and whatever else its
+    commands gave, as the correction of the player's cash; in an operator's form the proposals to decide it, of which a
+    player's has no more than the approval's leaf; and, of a bet that was refused outside of the round, the record.
+    `commands` are the player's in the round, as the dossier has them, the one that is disputed, and of those of the
+    dispute when they came and were decided. `replay` leads to the round where the operator's API answers."""
 
     operator: str
     dispute: str

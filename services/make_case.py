@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from domain.disputes import DisputeDecided, DisputeOpened
+from domain.disputes import DisputeOpened
 from domain.game import Role, Viewer
-from domain.names import DISPUTE, REFUSED, WALLET
+from domain.names import DISPUTE, PROPOSAL, REFUSED
 from infra import eventlog
 from infra.eventlog import EventRow
 from infra.postgres import Pool
@@ -28,11 +29,6 @@ class Case(Struct, frozen=True):
     opened: DisputeOpened
     rows: tuple[EventRow, ...]
 
-    @property
-    def names(self) -> list[tuple[str, str]]:
-        """The commands that it came of."""
-        return [(row.actor, row.command) for row in self.rows if row.command is not None]
-
 
 async def case(pool: Pool, operator: str, dispute: str) -> Case | None:
     """None if the log knows no such dispute."""
@@ -46,10 +42,11 @@ async def make(pool: Pool, of: Case, told: Story, form: CaseForm) -> CaseFile:
     viewer = _OPERATOR if form == "operator" else Viewer(opened.player, Role.PLAYER)
     within = await make_dossier.make(pool, told, form, viewer)
     refused = await _refused_outside(pool, of, within)
-    rows = [*of.rows, *await _paid(pool, of), *refused]
+    rows = [*of.rows, *refused]
     if form == "operator":
         rows += await _proposals(pool, of)
-    rows.sort(key=lambda row: row.position)
+    sent = await _sent(pool, of, rows, refused)
+    rows = await _with_all_of(pool, operator, rows, sent)
     size, note = await make_dossier.signed(pool, operator, rows[-1].position)
     paths = await tree.inclusions(pool, operator, [row.position for row in rows], size)
     return CaseFile(
@@ -60,26 +57,18 @@ async def make(pool: Pool, of: Case, told: Story, form: CaseForm) -> CaseFile:
         round=opened.round,
         bet=opened.bet,
         note=note,
-        events=tuple(_proved(row, paths[row.position][1]) for row in rows),
-        commands=await _commands(pool, of, within, rows, refused),
+        events=tuple(_proved(row, form, *paths[row.position]) for row in rows),
+        commands=_in_order((*sent, *(each for each in within.commands if each.actor == opened.player))),
         replay=f"/v1/rounds/{opened.round}/replay",
         dossier=Raw(dossier.write(within)),
     )
 
 
-def _proved(row: EventRow, path: Sequence[bytes]) -> Proved:
-    return Proved(row.position, tuple(each.hex() for each in path), make_dossier.entry(row))
-
-
-async def _paid(pool: Pool, of: Case) -> list[EventRow]:
-    """The correction follows its ruling in the log."""
-    decided = of.rows[-1]
-    if not (isinstance(decided.event, DisputeDecided) and decided.event.amount):
-        return []
-    next_one = await pool.fetch(eventlog.SQL["events_between"], of.operator, decided.position + 1, decided.position + 1)
-    paid = [eventlog.row_of(record) for record in next_one]
-    assert [row.stream for row in paid] == [WALLET + of.opened.player]
-    return paid
+def _proved(row: EventRow, form: CaseForm, leaf: bytes, path: Sequence[bytes]) -> Proved:
+    place = Proved(row.position, tuple(each.hex() for each in path))
+    if form == "player" and row.stream.startswith(PROPOSAL):
+        return replace(place, leaf=leaf.hex())
+    return replace(place, entry=make_dossier.entry(row))
 
 
 async def _proposals(pool: Pool, of: Case) -> list[EventRow]:
@@ -98,16 +87,26 @@ async def _refused_outside(pool: Pool, of: Case, within: Dossier) -> list[EventR
     return [row for row in rows if row.stream == REFUSED + of.opened.player]
 
 
-async def _commands(
-    pool: Pool, of: Case, within: Dossier, rows: Sequence[EventRow], refused: Sequence[EventRow]
-) -> tuple[Sent, ...]:
-    """Those of the dispute without what was said, which the events have."""
-    of_round = [each for each in within.commands if each.actor == of.opened.player]
+async def _sent(pool: Pool, of: Case, rows: Sequence[EventRow], refused: Sequence[EventRow]) -> tuple[Sent, ...]:
+    """The commands that gave these events; those of the dispute without what was said, which the events have."""
     outside = [(row.actor, row.command) for row in refused if row.command is not None]
-    own = [*outside, *{(row.actor, row.command): None for row in rows if row.command is not None}]
+    said = {(row.actor, row.command): None for row in rows if row.command is not None}
     late = await make_dossier.sent(pool, of.operator, outside, _unless_sealed)
-    said = await make_dossier.sent(pool, of.operator, [name for name in own if name not in outside], _nothing)
-    return tuple(sorted((*of_round, *late, *said), key=lambda each: (each.first, each.actor, each.key)))
+    own = await make_dossier.sent(pool, of.operator, [name for name in said if name not in outside], _nothing)
+    return (*late, *own)
+
+
+async def _with_all_of(pool: Pool, operator: str, rows: Sequence[EventRow], sent: Sequence[Sent]) -> list[EventRow]:
+    """With whatever else these commands gave, as the correction of the player's cash, in order."""
+    found = {row.position: row for row in rows}
+    for each in sent:
+        gave = await pool.fetch(eventlog.SQL["events_between"], operator, each.first, each.last)
+        found |= {record["position"]: eventlog.row_of(record) for record in gave}
+    return [found[position] for position in sorted(found)]
+
+
+def _in_order(sent: Sequence[Sent]) -> tuple[Sent, ...]:
+    return tuple(sorted(sent, key=lambda each: (each.first, each.actor, each.key)))
 
 
 def _unless_sealed(body: str) -> str | None:

@@ -24,7 +24,7 @@ from domain.disputes import (
 )
 from domain.errors import Rejected
 from domain.game import Context, Micros, Role, TimeOut
-from domain.names import DISPUTE, PROPOSAL, REFUSED, TABLE, WALLET, table_of
+from domain.names import DISPUTE, DOCKET, PROPOSAL, REFUSED, TABLE, WALLET, table_of
 from domain.proposals import DecideDispute, Proposal, Stage
 from domain.refused import CommandRefused
 from domain.wallet.events import Adjusted
@@ -34,6 +34,8 @@ from services.dossier import Dossier, Sent
 from services.verify_round import Check
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EVENTS_MAX = 100
+"""Of one command: none about a dispute gives nearly as many."""
 
 
 def checked_case(case: CaseFile, dossier: Dossier) -> Iterator[Check]:
@@ -60,14 +62,16 @@ class _Hearing:
         self.dossier = dossier
         self.rows = case.rows
         self.said = [row for row in self.rows if row.stream == DISPUTE + case.dispute]
+        self.names = {(row.actor, row.command) for row in self.said}
+        self.places = {each.position for each in case.events}
         self.state: disputes.State = disputes.INITIAL
 
     def nothing_missing(self) -> Iterator[Check]:
         strange = [row.position for row in self.rows if not self._belongs(row)]
-        what = "every event is of the dispute, and told whole"
-        yield Check(
-            what, f"position {strange[0]} is not" if strange else _unless(len(self.rows) == len(self.case.events))
-        )
+        yield Check("every event is of the dispute", f"position {strange[0]} is not" if strange else "")
+        if hidden := len(self.case.events) - len(self.rows):
+            what = f"of {hidden} of its places the leaf alone is told: what was proposed is staff's to see"
+            yield Check(what, _unless(self.case.form == "player"), told=self.case.form == "player")
         dense = [row.version for row in self.said] == list(range(1, len(self.said) + 1))
         yield _holds(f"of the dispute's {len(self.said)} events up to here none is missing", dense and bool(self.said))
         opened = self.said[0].event
@@ -84,7 +88,9 @@ class _Hearing:
             case str(prefix) if prefix == PROPOSAL:
                 return self.case.form == "operator" and row.round == self.case.round
             case str(prefix) if prefix == WALLET:
-                return who == self.case.player and isinstance(row.event, Adjusted)
+                return who == self.case.player and (row.actor, row.command) in self.names
+            case str(prefix) if prefix == DOCKET:
+                return who == self.case.player and row.event.dispute == self.case.dispute
             case str(prefix) if prefix == REFUSED:
                 about = isinstance(row.event, CommandRefused) and row.event.stream == TABLE + table_of(self.case.round)
                 return who == self.case.player and about and row.command == self.case.bet
@@ -202,7 +208,10 @@ class _Hearing:
             [(sent.refused, sent.received)] if sent.refused else []
         ):
             return False
-        return all(row.at == sent.decided and sent.first <= row.position <= sent.last for row in rows)
+        if sent.last - sent.first > _EVENTS_MAX or any(row.at != sent.decided for row in rows):
+            return False
+        told, its_own = {row.position for row in rows}, set(range(sent.first, sent.last + 1))
+        return told == its_own if self.case.form == "operator" else told <= its_own <= self.places
 
 
 def _is_carried_out(proposal: Proposal, ruling: DisputeDecided) -> bool:

@@ -215,6 +215,7 @@ def test_evidence_is_asked_for_one_thing_at_a_time_and_a_few_times_only(desk: De
         assert desk.send("sid", stream, AskEvidence("and more")) == Refused("EvidenceAwaited", {})
         desk.events("ops", stream, AttachEvidence("ann wrote to us"))
     assert desk.send("sue", stream, AskEvidence("more")) == Refused("AskedTooOften", {"limit": ASKS_MAX})
+    assert (desk.house.rows[-1].stream, desk.house.rows[-1].event.rule) == ("refused:sue", "AskedTooOften")
 
 
 def test_asking_late_moves_nothing(desk: Desk):

@@ -144,7 +144,7 @@ async def test_a_player_is_told_no_more_than_in_the_dossier_of_the_round(cases: 
         sealed = [each for row in whole.proved for each in _sealed(json.loads(row.data))]
         assert not [each for each in (*sealed, whole.seed) if each and each in around], what
         assert "proposal.Proposed" not in around
-        assert {row.stream.partition(":")[0] for row in read(raw).rows} == {"dispute"}
+        assert {row.stream.partition(":")[0] for row in read(raw).rows} == {"dispute", "docket"}
 
 
 async def test_an_operator_s_case_opens_nothing_that_is_sealed(cases: Cases) -> None:
@@ -213,6 +213,8 @@ def is_proved(place: tuple[Any, ...], before: Any) -> bool:
             return False  # its own tests
         case ("commands", int(at), "received"):
             return before["commands"][at].get("refused") is not None
+        case ("commands", int(), "first" | "last"):
+            return before["form"] == "operator"
         case ("commands", int(), "body"):
             return False
         case _:
@@ -220,7 +222,7 @@ def is_proved(place: tuple[Any, ...], before: Any) -> bool:
 
 
 async def test_100_forgeries_are_each_found_although_the_digests_were_made_anew(cases: Cases) -> None:
-    whole = [taken_apart(await cases.file(what, "operator")) for what in SOME]
+    whole = [taken_apart(await cases.file(what, form)) for what in SOME for form in ("operator", "operator", "player")]
     assert failing(forged(whole[0])) is None, "so that what is found is the forgery"
     chance = random.Random(5)
     tried = 0
