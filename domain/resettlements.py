@@ -11,9 +11,10 @@ from typing import Annotated, Any, assert_never
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from domain import wording
 from domain.cards import DECK, Card
 from domain.errors import Rejected
-from domain.game import Ask, Context, Decision, Ended, Micros, Outcome, PaidOut, fold
+from domain.game import Ask, Context, Decision, Ended, Micros, Outcome, PaidOut, Unexplained, fold
 from domain.games import GAMES
 from domain.money import Amount, Bet, Payout, Wager
 from domain.names import RESETTLEMENT, WALLET
@@ -261,6 +262,47 @@ def bets_of(round_id: str, paid: tuple[Payout, ...]) -> tuple[Bet, ...]:
 
 def _returned(payouts: tuple[Payout, ...]) -> Amount:
     return sum(each.returned for each in payouts)
+
+
+# --- In words -----------------------------------------------------------------------------------------------------
+
+
+def explains(opened: Opened, of: Ended, *, why: bool) -> tuple[str, ...]:
+    """How the round stands by it. `why`: with the words of whoever wanted it, which are not everybody's to read."""
+    head = f"Settled once more, number {opened.number}{f' ({opened.reason})' if why else ''}"
+    match opened.basis:
+        case Void():
+            return (f"{head}: the round is void, and every wager is returned.",)
+        case Corrected(cards=cards):
+            game = GAMES[of.game]
+            story = game.corrected(of.opened, cards)
+            return (f"{head}, by the cards that lay there: {wording.cards(cards)}.", *game.explains_round(story))
+        case never:
+            assert_never(never)
+
+
+def explains_payouts(
+    basis: Basis, of: Ended, player: str, was: tuple[Payout, ...], payouts: tuple[Payout, ...]
+) -> tuple[str, ...]:
+    """How each wager is paid now, and what the player gained by the change. Raises Unexplained."""
+    told = [_explains_payout(basis, of, player, each) for each in payouts]
+    before, now = _returned(was), _returned(payouts)
+    gain = (
+        "no change"
+        if now == before
+        else f"a {'gain' if now > before else 'loss'} of {wording.number(abs(now - before))}"
+    )
+    told.append(f"{player} had {wording.number(before)} back and has {wording.number(now)} now: {gain}.")
+    return tuple(told)
+
+
+def _explains_payout(basis: Basis, of: Ended, player: str, payout: Payout) -> str:
+    if isinstance(basis, Corrected):
+        return GAMES[of.game].explains_payout(GAMES[of.game].corrected(of.opened, basis.cards), player, payout)
+    staked = wording.number(payout.staked)
+    if (payout.odds, payout.returned) != (REFUNDED, payout.staked):
+        raise Unexplained(f"{player}'s {staked} on {payout.spot} is void and comes back; told is {payout.returned}")
+    return f"{player}'s {staked} on {payout.spot}: the round is void, so the stake comes back; returned: {staked}."
 
 
 # --- Folding ------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""What is about a round and no part of it, as incidents: the commands it came of, and its streams as the round's own
-events fold them.
+"""Incidents of a round, which are about it and no part of it: the commands they came of, and their streams as the
+round's own events fold them.
 """
 
 from typing import Any
@@ -22,7 +22,10 @@ _COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
 def command_of(row: EventRow, text: str) -> Any:
     """The command that gave the event, from its body as it was sent. Raises MsgspecError, and KeyError where a body
     alone does not tell."""
-    return _COMMANDS[type(row.event)].decode(text)
+    event = row.event
+    if isinstance(event, incidents.Resolved) and event.proposal:  # whoever approved said yes, and no more
+        return incidents.ResolveByProposal(event.resolution, row.round or "", event.words, event.by, event.proposal)
+    return _COMMANDS[type(event)].decode(text)
 
 
 class Beside:

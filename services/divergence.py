@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from domain.game import Micros, Open
 from domain.games import GAMES
+from domain.names import TABLE, table_of
 from infra import codec, eventlog, vault
 from infra.eventlog import EventRow
 from infra.postgres import Pool
@@ -19,6 +20,7 @@ from infra.sql import queries
 from infra.vault import SEALED, Vault, VaultClosed
 from services import what_if
 from services.redecide import Difference, Name, redecide
+from services.resettled_again import resettled_again
 
 SQL = queries("replay")
 _PAGE, _NAMES = 100, 1_000
@@ -46,6 +48,18 @@ async def rounds_again(
                 continue
             yield await again(pool, operator, record["round"], keys, changes)
         after = records[-1]["first"]
+    if not changes:
+        for record in await pool.fetch(SQL["resettled_matches"], operator, since):
+            yield await _match_again(pool, operator, record["round"])
+
+
+async def _match_again(pool: Pool, operator: str, match: str) -> Again:
+    """A match that was settled once more: its rounds were decided again before, each by itself."""
+    of_table = await pool.fetch(eventlog.SQL["ended_match"], operator, match, TABLE + table_of(match))
+    rows = [*map(eventlog.row_of, of_table), *[row async for row in eventlog.of_round(pool, operator, match)]]
+    done = resettled_again(match, rows)
+    found = (Difference(each.position, each.stored, each.decided) for each in done.found)
+    return Again(match, rows[0].type.partition(".")[0], done.commands, 0, (*found, *_read_again(rows)))
 
 
 async def again(

@@ -1,11 +1,21 @@
-"""A round or match that is over, as the events of its table tell it: what opened it, how it came out, how it ended."""
+"""Rounds and matches that are over, as the log tells them: what opened them, how they came out, how they ended."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 
 from domain.game import Ended
 from domain.games import GAMES
-from infra.eventlog import SQL, EventRow
-from services.projections.rounds import is_match
+from domain.names import TABLE, table_of
+from domain.wallet.events import CashedOut, OwedTaken
+from infra import eventlog
+from infra.eventlog import EventRow
+from infra.postgres import Pool
+from infra.sql import queries
+from services.projections.rounds import ends, is_match, match_of
+
+SQL = queries("replay")
+
+CASH_OUTS_MAX = 32
+"""No match has half as many players, and of what each wins something owed may be taken."""
 
 _ENDS = ("RoundSettled", "RoundRefunded", "RoundSkipped", "MatchSettled", "MatchRefunded")
 
@@ -15,20 +25,41 @@ def query_of(round_id: str) -> str:
     return "ended_match" if is_match(round_id) else "ended"
 
 
-QUERIES = {name: SQL[name] for name in ("ended", "ended_match")}
-
-
-def ended_of(rows: Iterable[EventRow]) -> Ended | None:
-    """None as long as the round is on, or where there is none."""
+def ended_of(round_id: str, rows: Iterable[EventRow]) -> Ended | None:
+    """None as long as it is on, or where there is none. Other events may be among them."""
     opened = resulted = None
     for row in rows:
         game, _, name = row.type.partition(".")
-        if game not in GAMES:
+        if game not in GAMES or not (match_of(row) == round_id if is_match(round_id) else row.round == round_id):
             continue
-        if name in ("RoundOpened", "MatchOpened"):
+        if name == ("MatchOpened" if is_match(round_id) else "RoundOpened"):
             opened = row.event
         elif name == "RoundResulted":
             resulted = row.event
-        elif name in _ENDS and opened is not None:
+        elif name in _ENDS and name.startswith("Match") is is_match(round_id) and opened is not None:
             return Ended(game, opened, resulted, row.event)
     return None
+
+
+async def of_match(pool: Pool, operator: str, match: str) -> AsyncIterator[EventRow]:
+    """The table's events from the match's opening to its end, its rounds among them; and what the end gave to wallets,
+    which the same command recorded after it."""
+    table = table_of(match)
+    version: int | None = await pool.fetchval(SQL["match_opened"], operator, TABLE + table, match)
+    if version is None:
+        return
+    async for row in eventlog.of_stream(pool, operator, TABLE + table, version - 1):
+        yield row
+        if match_of(row) == match and ends(row):
+            break
+    else:
+        return
+    for record in await pool.fetch(eventlog.SQL["events_after"], operator, row.position, CASH_OUTS_MAX):
+        paid = eventlog.row_of(record)  # a gap is no reason not to tell the rest: what is missing, a proof misses
+        if isinstance(paid.event, OwedTaken) and paid.at == row.at:
+            continue
+        if not (isinstance(paid.event, CashedOut) and paid.event.table == table and paid.at == row.at):
+            break
+        yield paid
+    async for row in eventlog.of_round(pool, operator, match):
+        yield row

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from domain.auditing import OpenSeal
 from domain.decider import Submission
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games import GAMES
-from domain.names import AUDIT, REFUSED, TABLE, WALLET, makes_rounds, table_of
+from domain.names import AUDIT, REFUSED, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from infra import codec, eventlog, vault
 from infra.eventlog import SQL, EventRow
@@ -24,6 +24,7 @@ from services.batch import Accepted, Stored, StoredRefused
 from services.dossier import Dossier, Form, Proved, Rules, Sent, Shown, StoredEvent, rules_hash
 from services.executor import Executor
 from services.openings import OpenedSeed, RoundIsOn
+from services.resettled_again import is_play
 
 _SIGNED_WITHIN_S = 3.0
 _LOOK_AGAIN_S = 0.1
@@ -78,7 +79,7 @@ async def story(pool: Pool, operator: str, round_id: str) -> Story | None:
     if stored is not None and game.round(codec.decode_state(stored["decider"], stored["state"])) == round_id:
         raise RoundIsOn(round_id)
     before = await _before(pool, operator, table, rows[0].version, opening)
-    beside = await _beside(pool, operator, table, [row for row in rows if makes_rounds(row.stream)])
+    beside = await _beside(pool, operator, table, rows)
     whole = sorted((*before, *rows, *beside), key=lambda row: row.position)
     return Story(operator, round_id, game, opening, tuple(whole))
 
@@ -100,15 +101,27 @@ async def _before(pool: Pool, operator: str, table: str, first: int, opening: Ev
 async def _beside(pool: Pool, operator: str, table: str, rows: Sequence[EventRow]) -> list[EventRow]:
     """What was refused at the table while the round was on; and what its commands did that is not of the round, as to
     buy in."""
+    played = [row for row in rows if is_play(row)]
     names = {(row.actor, row.command) for row in rows if row.command is not None}
-    first, last = rows[0].position - _BESIDE, rows[-1].position + _BESIDE
     actors, keys = [actor for actor, _ in names], [key for _, key in names]
-    found = map(eventlog.row_of, await pool.fetch(SQL["beside_round"], operator, first, last, table, actors, keys))
-    return [row for row in found if _is_beside(row, rows, names)]
+    found: dict[int, EventRow] = {}
+    for first, last in _stretches(played, rows):
+        beside = await pool.fetch(SQL["beside_round"], operator, first, last, table, actors, keys)
+        found |= {row.position: row for row in map(eventlog.row_of, beside) if _is_beside(row, played, names)}
+    return list(found.values())
 
 
-def _is_beside(row: EventRow, rows: Sequence[EventRow], names: Container[tuple[str, str | None]]) -> bool:
-    return (row.actor, row.command) in names or rows[0].position < row.position < rows[-1].position
+def _stretches(played: Sequence[EventRow], rows: Sequence[EventRow]) -> Iterator[tuple[int, int]]:
+    """Where to look: about the play, and about each command that came to the round when it was over, maybe years
+    later."""
+    yield played[0].position - _BESIDE, played[-1].position + _BESIDE
+    for row in rows:
+        if row.command is not None and row.position > played[-1].position:
+            yield row.position - _BESIDE, row.position + _BESIDE
+
+
+def _is_beside(row: EventRow, played: Sequence[EventRow], names: Container[tuple[str, str | None]]) -> bool:
+    return (row.actor, row.command) in names or played[0].position < row.position < played[-1].position
 
 
 async def opened_seed(pool: Pool, keys: Vault, told: Story) -> str | None:

@@ -7,7 +7,7 @@ player sees only their own. The proofs are worked out from all of it, whoever as
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -29,23 +29,23 @@ from domain.game import (
 )
 from domain.games import GAMES
 from domain.money import Amount, Bet, Payout
-from domain.names import TABLE, WALLET, makes_rounds, table_of
+from domain.names import TABLE, WALLET, table_of
 from domain.wallet import events as wallet
 from domain.wallet.views import Account, postings
 from infra import codec, eventlog
 from infra.eventlog import EventRow
 from infra.postgres import Pool
 from infra.sql import queries
+from services.ended import of_match
 from services.frames import Scene, Sight, encode, table_at
-from services.projections.rounds import ends, is_match, match_of
+from services.projections.rounds import is_match, match_of
 from services.projections.statement import Movement, movement
 from services.proofs import Proof, Proofs
+from services.resettled_again import Afterwards, is_play
 
 SQL = queries("replay")
 STEPS_MAX = 1_000
 IN_WALLETS = "what the match gave its players came to their wallets"
-CASH_OUTS_MAX = 16
-"""No match has more players."""
 
 
 class Step(Struct, frozen=True):
@@ -117,7 +117,7 @@ async def replay(
 ) -> Replay | None:
     """The round or match, with at most `limit` steps after number `after`; None if the log knows none of this name."""
     playing: _Playing | None = None
-    rows = _of_match(pool, operator, round_id) if is_match(round_id) else eventlog.of_round(pool, operator, round_id)
+    rows = of_match(pool, operator, round_id) if is_match(round_id) else eventlog.of_round(pool, operator, round_id)
     async for row in rows:
         if playing is None:
             game = GAMES.get(row.type.partition(".")[0])
@@ -141,26 +141,6 @@ def replayed(operator: str, game: Game[Any, Any, Any], round_id: str, rows: Iter
     for row in rows:
         playing.play(row)
     return playing.ended(operator)
-
-
-async def _of_match(pool: Pool, operator: str, match: str) -> AsyncIterator[EventRow]:
-    """The table's events from the match's opening to its end, its rounds among them; and what the end gave to wallets,
-    which the same command recorded after it."""
-    table = table_of(match)
-    version: int | None = await pool.fetchval(SQL["match_opened"], operator, TABLE + table, match)
-    if version is None:
-        return
-    async for row in eventlog.of_stream(pool, operator, TABLE + table, version - 1):
-        yield row
-        if match_of(row) == match and ends(row):
-            break
-    else:
-        return
-    for record in await pool.fetch(eventlog.SQL["events_after"], operator, row.position, CASH_OUTS_MAX):
-        paid = eventlog.row_of(record)  # a gap is no reason not to tell the rest: what is missing, a proof misses
-        if not (isinstance(paid.event, wallet.CashedOut) and paid.event.table == table and paid.at == row.at):
-            break
-        yield paid
 
 
 class _Playing:
@@ -201,21 +181,22 @@ class _Playing:
         self._payouts: list[tuple[str, Payout]] = []
         """Those that the viewer may see."""
         self._proofs = Proofs()
+        self._afterwards = Afterwards(round_id, viewer)
         self._steps: list[Step] = []
         self._number = 0
         self.prove = self._proofs.prove
-        self.state = game.initial
-        self.version = 0
+        self.state, self.version = game.initial, 0
 
     def play(self, row: EventRow) -> None:
         event, told = row.event, None
-        if row.stream in self._sight.streams:
+        self._afterwards.take(row)
+        if row.stream in self._sight.streams and is_play(row):
             self._scene, told = self._sight.after(self._scene, row)
-        if row.stream.startswith(WALLET):
+        if not is_play(row):
+            shown = event if self._afterwards.sees(row) else None
+        elif row.stream.startswith(WALLET):
             self._wallet(row.stream.removeprefix(WALLET), event)
             shown = event if self._sees_wallet(row.stream.removeprefix(WALLET)) else None
-        elif not makes_rounds(row.stream):  # what is said about the round, staff to staff
-            shown = None if self._viewer.role is Role.PLAYER else event
         else:
             self._table(row, event)
             shown = told if self._tells(row, event) else None
@@ -228,7 +209,7 @@ class _Playing:
     def ended(self, operator: str) -> Replay:
         for player in self._owed:
             self.prove(IN_WALLETS, player, holds=False)
-        explained = self._explained()
+        explained = (*self._explained(), *self._afterwards.told(self.prove))
         return Replay(
             round=self._round,
             table=table_of(self._round),

@@ -17,7 +17,7 @@ from domain.resettlements import Advance, Complete, Paid, Resettlement
 from infra import codec, eventlog
 from infra.postgres import Pool
 from infra.sql import queries
-from services.ended import QUERIES, ended_of, query_of
+from services.ended import ended_of, query_of
 from services.executor import Executor
 from services.settlement import PLATFORM
 
@@ -47,9 +47,9 @@ async def resettle_round(executor: Executor, pool: Pool, operator: str, round_id
 
 async def read_ended(pool: Pool, operator: str, round_id: str) -> Ended | None:
     """The round, or match, if it is over."""
-    query = QUERIES[query_of(round_id)]
+    query = eventlog.SQL[query_of(round_id)]
     records = await pool.fetch(query, operator, round_id, TABLE + table_of(round_id))
-    return ended_of(eventlog.row_of(record) for record in records)
+    return ended_of(round_id, map(eventlog.row_of, records))
 
 
 async def _state(pool: Pool, operator: str, round_id: str) -> Resettlement | None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain import house, incidents, proposals, selfcheck
+from domain import house, incidents, proposals, resettlements, selfcheck
 from domain.auditing import SealOpened
 from domain.game import Micros, PaidOut, TableFaulted
 from domain.games import GAMES
@@ -47,6 +47,9 @@ class SignificantKind(StrEnum):
     INCIDENT_RESOLVED = "incident_resolved"
     SEAL_OPENED = "seal_opened"
     ADJUSTED = "adjusted"
+    RESETTLED = "resettled"
+    RESETTLEMENT_COMPLETED = "resettlement_completed"
+    WRITTEN_OFF = "written_off"
     PROPOSED = "proposed"
     PROPOSAL_DECLINED = "proposal_declined"
     PROPOSAL_WITHDRAWN = "proposal_withdrawn"
@@ -83,6 +86,9 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     wallet.Adjusted: SignificantKind.ADJUSTED,
     incidents.Reported: SignificantKind.INCIDENT_REPORTED,
     incidents.Resolved: SignificantKind.INCIDENT_RESOLVED,
+    resettlements.Opened: SignificantKind.RESETTLED,
+    resettlements.Completed: SignificantKind.RESETTLEMENT_COMPLETED,
+    wallet.WrittenOff: SignificantKind.WRITTEN_OFF,
     proposals.Proposed: SignificantKind.PROPOSED,
     proposals.Declined: SignificantKind.PROPOSAL_DECLINED,
     proposals.Withdrawn: SignificantKind.PROPOSAL_WITHDRAWN,
@@ -220,6 +226,8 @@ def _changed(event: Any) -> tuple[Any, Any]:
         case wallet.Blocked() | wallet.Unblocked():
             blocked = isinstance(event, wallet.Blocked)
             return {"blocked": not blocked}, {"blocked": blocked}
+        case wallet.WrittenOff():
+            return {"owed": event.owed + event.amount}, {"owed": event.owed}
         case selfcheck.SelfChecked():
             return event.expected, event.found
         case selfcheck.ManifestAccepted():

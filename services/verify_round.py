@@ -18,17 +18,18 @@ from domain.fairness import Opening
 from domain.game import Game, PaidOut, Role, Sealed, SealedSeed, Unexplained
 from domain.games import GAMES
 from domain.money import Payout
-from domain.names import AUDIT, INCIDENT, REFUSED, TABLE, WALLET, makes_rounds, table_of
+from domain.names import AUDIT, REFUSED, RESETTLEMENT, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from domain.wallet.events import BetsSettled
 from domain.wallet.views import postings
 from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
-from services import beside_rounds
 from services.dossier import Dossier, Sent, rules_hash
+from services.ended import ended_of
 from services.redecide import redecide
 from services.replay import replayed
+from services.resettled_again import explained, is_play
 
 _EVENTS_MAX = 1_000
 """Of one command: none gives nearly as many."""
@@ -74,8 +75,7 @@ class _Course:
         self.dossier = dossier
         self.game = game
         self.rows = rows
-        self.played = [row for row in rows if makes_rounds(row.stream)]
-        """The round itself, without what was said about it."""
+        self.played = [row for row in rows if is_play(row)]
         self.opening = opening
         self.is_whole = dossier.form != "player"
         self.table = TABLE + table_of(dossier.round)
@@ -102,6 +102,9 @@ class _Course:
         dense = versions == list(range(versions[0], versions[0] + len(versions)))
         what = f"of the table's {len(versions)} events none is missing, from {versions[0]} to {versions[-1]}"
         yield Check(what, "" if dense else "one is")
+        if again := [row.version for row in self.rows if row.stream == RESETTLEMENT + self.dossier.round]:
+            what = f"of the {len(again)} events of its being settled once more none is missing"
+            yield Check(what, "" if again == list(range(1, len(again) + 1)) else "one is")
         if self.dossier.form == "auditor":
             record = self.dossier.seen[-1].event
             where = (self.opening.position, self.table, self.dossier.round)
@@ -126,10 +129,10 @@ class _Course:
                 return own and within and row.event.stream == self.table
             case str(prefix) if prefix == AUDIT:
                 return self.dossier.form == "auditor" and who == self.dossier.viewer == row.actor
-            case str(prefix) if prefix == INCIDENT:
-                return own and row.round == self.dossier.round
-            case _:
-                return False
+            case str(prefix) if prefix == RESETTLEMENT:
+                return self.is_whole and who == self.dossier.round
+            case _:  # what else came to the round when it was over, as what was proposed
+                return self.is_whole and row.round == self.dossier.round
 
     # --- The cards --------------------------------------------------------------------------------------------------
 
@@ -216,15 +219,14 @@ class _Course:
         return came and all(row.at == sent.decided for row in rows) and self._can_be_read(sent, rows[0])
 
     def _can_be_read(self, sent: Sent, row: EventRow) -> bool:
+        if not row.stream.startswith((TABLE, WALLET, REFUSED)):
+            return True  # what is asked of no table has routes of its own, and its events tell what that was
         role = Role(row.role)
         if sent.body is None:
             sealed = self.game.hidden_cards and role is Role.PLAYER
             return self.dossier.form == "player" or (self.dossier.form == "operator" and sealed)
         try:
-            if makes_rounds(row.stream) or isinstance(row.event, CommandRefused):
-                msgspec.json.decode(sent.body, type=self.game.commands[role])
-            else:
-                beside_rounds.command_of(row, sent.body)
+            msgspec.json.decode(sent.body, type=self.game.commands[role])
         except (msgspec.MsgspecError, LookupError):
             return False
         return True
@@ -287,6 +289,8 @@ class _Course:
                 yield Check(line, told=True)
             for player, payout in self._payouts():
                 yield Check(self.game.explains_payout(events, player, payout), told=True)
+            if ended := ended_of(self.dossier.round, self.rows):
+                yield from (Check(line, told=True) for line in explained(self.rows, ended, None, why=True))
         except Unexplained as fault:
             yield Check("each payout follows from the round, told in words", str(fault))
 

@@ -227,7 +227,7 @@ class Writer:
 
     async def _ended(self, operator: str, round_id: str) -> Ended | None:
         records = await self._fetch(query_of(round_id), operator, round_id, TABLE + table_of(round_id))
-        return ended_of(eventlog.row_of(record) for record in records)
+        return ended_of(round_id, map(eventlog.row_of, records))
 
     async def _complete(self, batch: Batch, entry: Entry, answer: Answer | Earlier | Exception) -> Answer | Exception:
         """Put refusals on record, and fetch the events of a repeated command's answer."""

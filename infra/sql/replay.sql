@@ -19,3 +19,9 @@ cross join lateral (
 select version from events
 where operator = $1 and stream = $2 and type like '%.MatchOpened' and data ->> 'match' = $3
 order by version desc limit 1
+
+-- resettled_matches: matches that were settled once more, from a moment on
+select distinct round from resettled
+where operator = $1 and at >= $2 and round like '%.m%'
+    and generation = (select generation from checkpoints where operator = $1 and projection = 'rounds' and live)
+order by round

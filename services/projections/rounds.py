@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from domain.game import Brought, Chips, Micros, PaidIn, PaidOut, Role, Viewer
 from domain.games import GAMES
 from domain.money import Amount, Payout
-from domain.names import WALLET
+from domain.names import TABLE, WALLET
 from domain.wallet import events
 from infra import columns
 from infra.eventlog import EventRow
@@ -152,8 +152,8 @@ def match_of(row: EventRow) -> str | None:
 
 
 def told_of(row: EventRow) -> str | None:
-    """Which row is told of: a round's or a match's. What came to it after it was settled changes neither."""
-    if row.type == resettled.TYPE:
+    """Which row is told of: a round's or a match's. What came to it when it was over changes neither."""
+    if row.type == resettled.TYPE or not row.stream.startswith((TABLE, WALLET)):
         return None
     return match_of(row) or row.round
 

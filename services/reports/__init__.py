@@ -9,6 +9,7 @@ from services.reports.liability import LIABILITY
 from services.reports.owed import OWED
 from services.reports.performance import PERFORMANCE
 from services.reports.report import Kind
+from services.reports.resettlements import RESETTLEMENTS
 from services.reports.voided import VOIDED
 
 REPORTS: dict[str, Kind] = {
@@ -21,6 +22,7 @@ REPORTS: dict[str, Kind] = {
         ADJUSTMENTS,
         LARGE_WINS,
         LIABILITY,
+        RESETTLEMENTS,
         OWED,
     )
 }

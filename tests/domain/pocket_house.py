@@ -101,7 +101,7 @@ class PocketHouse:
                 batch.totals[missing.round] = self._totals(missing.round)
             except MissingEnded as missing:
                 about = (row for row in self.rows if row.round == missing.round)
-                batch.ended[missing.round] = ended_of(about)
+                batch.ended[missing.round] = ended_of(missing.round, about)
             except NotYet as later:
                 return later
 
