@@ -143,6 +143,11 @@ class Context(Struct, frozen=True):
     def totals(self) -> RoundTotals:
         return self.read_totals()
 
+    @property
+    def person(self) -> str:
+        """Who of the staff or players acts; "" if it is the platform itself."""
+        return "" if self.role is Role.CLOCK else self.actor
+
 
 class Ask(Struct, frozen=True):
     """What one stream asks of another, by whoever sent the command that it decides."""

@@ -209,8 +209,9 @@ class House:
 
     async def cancel_round(self, table: str, round_id: str) -> None:
         """Every bet goes back to its player, so that the next round begins with empty wallets."""
-        cancel = msgspec.convert({"type": "CancelRound", "reason": "bench"}, GAME.commands[Role.SUPERVISOR])
-        await self.send(TABLE + table, cancel, Role.SUPERVISOR)
+        for kind, supervisor in (("Pause", "first"), ("CancelRound", "second")):
+            command = msgspec.convert({"type": kind, "reason": "bench"}, GAME.commands[Role.SUPERVISOR])
+            await self.send(TABLE + table, command, Role.SUPERVISOR, supervisor)
         await self.settle(round_id)
 
     async def settle(self, round_id: str) -> None:

@@ -165,7 +165,7 @@ class Story:
         await self.studio.at_table(self.live, "ReportFault", reason="a card fell from the table")
         self.tell.say("the dealer shows As, then drops a card and reports it: the round is paused")
         await self.supervisor.at_table(self.live, "CancelRound", reason="a card fell from the table")
-        self.tell.say("the supervisor cancels the round")
+        self.tell.say("the supervisor cancels the round: there is money in it, so it takes two persons to void it")
         await until(self.ann, self.live, lambda view: view.phase == "between")
         self.tell.check("Ann has what she had before the round", await self._cash(self.ann_id) == before)
 

@@ -34,6 +34,7 @@ GAME = GAMES["teen_patti_2020"]
 CURRENCY = "EUR"
 FUNDS = 100_000
 TABLE_ID = "t"
+COLLEAGUE = "colleague"  # of the supervisor: the second person whom it takes to void a round
 QUICK = {"currency": CURRENCY, "betting_seconds": 1, "card_interval_ms": 0, "pause_seconds": 0}
 PATIENCE_S = 60
 """How long a client goes on asking before it gives the house up for lost."""
@@ -65,7 +66,7 @@ class Told(Struct, frozen=True):
 
 
 class House:
-    def __init__(self, ground: Ground, operator: str, keys: Mapping[Role, NewKey], http: httpx.AsyncClient) -> None:
+    def __init__(self, ground: Ground, operator: str, keys: Mapping[str, NewKey], http: httpx.AsyncClient) -> None:
         self.ground = ground
         self.operator = operator
         self.model = Model(operator)
@@ -105,6 +106,15 @@ class House:
 
     async def at_table(self, role: Role, kind: str, **about: Any) -> Told:
         return await self.staff(role, f"tables/{TABLE_ID}/commands", kind, {"type": kind, **about})
+
+    async def void(self, reason: str, kind: str = "CancelRound", table: str = TABLE_ID) -> Told:
+        """It takes two persons: one supervisor pauses, another one cancels; if it was over, the table goes on."""
+        path, other = f"tables/{table}/commands", self._keys[COLLEAGUE]
+        await self._insist(other.id, other.token, path, "Pause", {"type": "Pause", "reason": reason}, self.key())
+        told = await self.staff(Role.SUPERVISOR, path, kind, {"type": kind, "reason": reason})
+        if not told.accepted:
+            await self.staff(Role.SUPERVISOR, path, "Resume", {"type": "Resume"})
+        return told
 
     async def bet(self, player: str, round_id: str, stakes: Mapping[str, int], key: str = "") -> Told:
         wagers = [{"spot": spot, "amount": amount} for spot, amount in stakes.items()]
@@ -219,7 +229,7 @@ class House:
 
     def bearers(self) -> dict[str, str]:
         """Every key and token by its owner's name: a role, or a player."""
-        keys = {role.value: key.token for role, key in self._keys.items()}
+        keys = {name: key.token for name, key in self._keys.items() if name != COLLEAGUE}
         return keys | {player: self._token(player) for player in self.players}
 
     async def open_table(self, **config: Any) -> str:
@@ -288,7 +298,7 @@ class House:
                 await self.at_table(Role.SUPERVISOR, "Resume")
             await self.at_table(Role.OPERATOR, "DrainTable")
             if await self.phase() == "Betting":
-                await self.at_table(Role.SUPERVISOR, "CancelRound", reason="the end")
+                await self.void("the end")
 
             async def closed() -> bool:
                 return await self.phase() == "Closed"
@@ -376,9 +386,11 @@ class House:
 async def open_house(ground: Ground, operator: str, http: httpx.AsyncClient) -> House:
     executor, pool = ground.services.executor, ground.services.pool
     assert await open_operator(executor, pool, operator, operator)
-    keys = {role: new_key(operator) for role in (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)}
-    for role, key in keys.items():
-        minting = house.MintKey(key.id, role, key.digest, "faults")
+    roles = {str(role): role for role in (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)}
+    roles[COLLEAGUE] = Role.SUPERVISOR
+    keys = {name: new_key(operator) for name in roles}
+    for name, key in keys.items():
+        minting = house.MintKey(key.id, roles[name], key.digest, "faults")
         await executor.submit(Submission(operator, "platform", Role.OPERATOR, HOUSE, minting))
     return House(ground, operator, keys, http)
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 
-from domain.game import Role
 from ops.fault_house import House
 from ops.fault_load import under_load
 from ops.fault_proxy import Message, Trap
@@ -95,7 +94,7 @@ async def killed_in_cancelling(house: House) -> None:
     for number, victim in enumerate((_worker, _postgres, _redis), 1):
         await house.bets(round_id, {"player_b": 100}, house.players)
         dying = asyncio.create_task(_dies_in_the_middle(house, "wallet.Refunded", victim))
-        await house.at_table(Role.SUPERVISOR, "CancelRound", reason="a fault")
+        await house.void("a fault")
         await dying
         await house.seen("teen_patti_2020.RoundRefunded", number)
         round_id = await house.round_on()

@@ -118,8 +118,8 @@ class Thresholds(Struct, frozen=True):
 
 
 class Significant(Struct, frozen=True):
-    """`component` is the stream where it happened. `authoriser` allowed what `actor` proposed, where it took two; the
-    role is that of whoever came last.
+    """`component` is the stream where it happened. `authoriser` allowed what `actor` proposed, or cancelled what he
+    paused, where it took two; the role is that of whoever came last.
     `before` and `after` are what was changed, `told` is what else the event says, as everybody may see it."""
 
     position: int
@@ -214,7 +214,7 @@ def _entry(
     if before is None and after is None:
         before, after = _changed(event)
     first = event.by if getattr(event, "proposal", "") and isinstance(event, incidents.Resolved) else ""
-    first = first or getattr(event, "proposed_by", "")  # and whoever approved sent the command that gave this event
+    first = first or getattr(event, "proposed_by", "") or getattr(event, "paused_by", "")  # the second sent the command
     actor, authoriser = (first, row.actor) if first else (row.actor, None)
     whose = (row.position, row.at, kind, row.stream, actor, row.role, authoriser, reason)
     owner = player or (row.stream.removeprefix("wallet:") if row.stream.startswith("wallet:") else None)

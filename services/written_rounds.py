@@ -48,6 +48,7 @@ ROLES = {
     "operator": Role.OPERATOR,
     "studio": Role.STUDIO,
     "supervisor": Role.SUPERVISOR,
+    "colleague": Role.SUPERVISOR,
     "auditor": Role.AUDITOR,
     "clock": Role.CLOCK,
 }

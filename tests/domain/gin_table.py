@@ -80,6 +80,11 @@ class Table:
         key = "" if role is Role.CLOCK else f"key-{self.keys}"
         return self.memory.submit(self.now, Submission(OPERATOR, actor, role, stream, command, key, game))
 
+    def void(self, command: Any) -> None:
+        """It takes two: one pauses, another one cancels."""
+        self.send("sid", Role.SUPERVISOR, commands.Pause("a doubt"))
+        self.send("sue", Role.SUPERVISOR, command)
+
     def does(self, player: str, *acts: Any) -> list[Any]:
         """The events of these commands of one player."""
         return [each.event for act in acts for each in self.send(player, Role.PLAYER, act).events]
@@ -242,7 +247,7 @@ def of_staff(table: Table, chance: random.Random) -> tuple[str, Role, Any] | Non
     if isinstance(table.state, Closed) and dice < 0.3:
         return "staff", Role.OPERATOR, commands.ReopenTable()
     if dice < 0.006:
-        return ("staff", *chance.choice(STAFF))
+        return (chance.choice(("staff", "colleague")), *chance.choice(STAFF))
     if dice < 0.008:
         return "operator", Role.OPERATOR, commands.ConfigureTable(some_config(chance))
     if dice < 0.0095:

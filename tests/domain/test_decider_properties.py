@@ -225,8 +225,8 @@ class Telling:
                 return self.of_studio(table, kind, number)
             case "ReportFault", *_:
                 return self.at_table(table, Role.STUDIO, "studio", kind, reason="a fault")
-            case "Pause" | "CancelRound" | "RescanCards", *_:
-                return self.at_table(table, Role.SUPERVISOR, "sue", kind, reason="a fault")
+            case "Pause" | "CancelRound" | "RescanCards", number:
+                return self.at_table(table, Role.SUPERVISOR, ("sue", "sid")[number % 2], kind, reason="a fault")
             case "Resume" | "DrainTable", *_:
                 return self.at_table(table, Role.SUPERVISOR, "sue", kind)
             case "ReopenTable" | "CloseTable", *_:

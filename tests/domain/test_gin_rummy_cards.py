@@ -296,7 +296,7 @@ def drawn(table: Table) -> None:
 
 
 def cancelled(table: Table) -> None:
-    table.send("sue", Role.SUPERVISOR, commands.CancelRound("so"))
+    table.void(commands.CancelRound("so"))
 
 
 def forfeited(table: Table) -> None:
@@ -306,7 +306,7 @@ def forfeited(table: Table) -> None:
 
 
 def match_cancelled(table: Table) -> None:
-    table.send("sue", Role.SUPERVISOR, commands.CancelMatch("so"))
+    table.void(commands.CancelMatch("so"))
 
 
 def asks(table: Table) -> None:

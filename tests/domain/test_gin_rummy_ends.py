@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from domain.game import Role
 from domain.games.gin_rummy import commands, events
 from domain.games.gin_rummy.rules import EndedBy, Source, WonBy
 from domain.names import TABLE
@@ -78,7 +77,7 @@ def test_if_only_one_who_has_forfeited_has_points_the_others_share_and_his_entry
 
 def test_a_hundred_hands_are_those_that_were_scored_or_drawn() -> None:
     table = patched(Table().seated(), hands=98, totals=[1, 2, 3])
-    table.send("sue", Role.SUPERVISOR, commands.CancelRound("void"))
+    table.void(commands.CancelRound("void"))
     assert table.state.table.match.hands == 98
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from domain.game import Role
 from domain.games.gin_rummy import commands, events
 from domain.games.gin_rummy.events import PlayerResult
 from domain.games.gin_rummy.rules import WonBy
@@ -68,7 +67,7 @@ def won_between_hands() -> list[Any]:
 def hundredth(config: Any, totals: list[int]) -> list[Any]:
     """A match of which the hundredth hand is drawn."""
     table = Table(config).seated()
-    table.send("sue", Role.SUPERVISOR, commands.CancelRound("so"))
+    table.void(commands.CancelRound("so"))
     patched(table, hands=99, totals=totals)
     while not isinstance(table.state, Acting):
         table.clock()
@@ -88,14 +87,14 @@ def cancelled() -> list[Any]:
     table.does(table.state.table.match.roles.sitting_out, commands.LeaveTable())
     while not isinstance(table.state, Acting):
         table.clock()
-    table.send("sue", Role.SUPERVISOR, commands.CancelMatch("so"))
+    table.void(commands.CancelMatch("so"))
     return table.of_match()
 
 
 def cancelled_between_hands() -> list[Any]:
     table = Table(replace(RAKED, target=1_000)).seated()
     table.plays_hand()
-    table.send("sue", Role.SUPERVISOR, commands.CancelMatch("so"))
+    table.void(commands.CancelMatch("so"))
     return table.of_match()
 
 

@@ -175,10 +175,11 @@ class Table(RuleBasedStateMachine):
                 (Role.OPERATOR, commands.ReopenTable()),
                 (Role.OPERATOR, commands.OpenTable(Config("INR"))),
             ]
-        )
+        ),
+        who=st.sampled_from(["staff", "colleague"]),
     )
-    def order(self, order: tuple[Role, Any]) -> None:
-        self.send("staff", *order)
+    def order(self, order: tuple[Role, Any], who: str) -> None:
+        self.send(who, *order)
 
     @rule(kind=st.sampled_from(IncidentKind))
     def report_an_incident(self, kind: IncidentKind) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from domain.game import Role
 from domain.games.three_patti import commands, events
 from domain.games.three_patti.events import Dealer
 from services.written_rounds import OPERATOR
@@ -50,7 +49,7 @@ def folded_at_once() -> list[Any]:
 
 def cancelled() -> list[Any]:
     table = acts(dealt(), commands.Bet(10), commands.Bet(10))
-    table.send("sue", Role.SUPERVISOR, commands.CancelRound("void"))
+    table.void(commands.CancelRound("void"))
     return story(table)
 
 

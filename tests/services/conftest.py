@@ -41,6 +41,7 @@ class Casino:
         self.worker = worker
         self.app = app
         self.bearers: dict[tuple[str, Role], str] = {}
+        self._colleagues: dict[str, str] = {}
 
     def bearer(self, role: Role = Role.OPERATOR, operator: str = "lotus") -> str:
         return self.bearers[operator, role]
@@ -78,6 +79,19 @@ class Casino:
         proposed = await self.send(path, body, first)
         assert proposed.status_code == 202, proposed.text
         return await self.done(f"/v1/proposals/{proposed.json()['proposal']['id']}/approve", {}, second)
+
+    async def colleague(self, operator: str = "lotus") -> str:
+        """The bearer of a second supervisor."""
+        if operator not in self._colleagues:
+            minted = await self.done("/v1/keys", {"role": "supervisor"}, self.bearer(Role.OPERATOR, operator))
+            self._colleagues[operator] = minted["token"]
+        return self._colleagues[operator]
+
+    async def void(self, table: str, reason: str, kind: str = "CancelRound") -> Any:
+        """It takes two: one supervisor pauses, another one cancels."""
+        path = f"/v1/tables/{table}/commands"
+        await self.done(path, {"type": "Pause", "reason": reason}, await self.colleague())
+        return await self.done(path, {"type": kind, "reason": reason}, self.bearer(Role.SUPERVISOR))
 
     async def player(self, name: str, cash: int = 10_000, operator: str = "lotus") -> str:
         """A player with some cash; returns the player's token."""

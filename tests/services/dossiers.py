@@ -80,8 +80,7 @@ class Rounds:
         self.ids["banked"] = "t.1"
         await house.until("t", "betting")
         await house.bet(bob, "t.2", "five", player_a=700)
-        body = {"type": "CancelRound", "reason": "a card fell off the table"}
-        await house.done("/v1/tables/t/commands", body, house.bearer(Role.SUPERVISOR))
+        await house.void("t", "a card fell off the table")
         await self.over("t.2")
         self.ids["banked, cancelled"] = "t.2"
         await house.until("t", "betting")

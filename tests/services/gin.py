@@ -88,7 +88,7 @@ class Gin(Seats):
 
     async def cancelled(self) -> str:
         round_id = await self.still_on()
-        await self.supervisor("CancelRound", reason="a card fell off the table")
+        await self.void("CancelRound", reason="a card fell off the table")
         return round_id
 
     # --- Matches; each gives the ids of its hands ---------------------------------------------------------------------

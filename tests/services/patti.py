@@ -80,5 +80,5 @@ class Patti(Seats):
 
     async def cancelled(self) -> str:
         round_id = await self.still_on()
-        await self.supervisor("CancelRound", reason="a card fell off the table")
+        await self.void("CancelRound", reason="a card fell off the table")
         return round_id

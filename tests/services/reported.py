@@ -18,8 +18,7 @@ async def taken_back_in_part(house: Casino, token: str) -> None:
     await house.bet(token, "w.1", "kept", player_b=300)
     await house.bet(token, "w.1", "taken-back", tie=200)
     await house.done("/v1/tables/w/commands", {"type": "CancelBet", "bet": "taken-back"}, token)
-    body = {"type": "CancelRound", "reason": "the cards were seen"}
-    await house.done("/v1/tables/w/commands", body, house.bearer(Role.SUPERVISOR))
+    await house.void("w", "the cards were seen")
     await house.until("w", "between")
 
 
@@ -44,6 +43,5 @@ async def played_on(house: Casino, table: str) -> None:
     await house.until(table, "between")
     await house.until(table, "betting")
     assert (await house.bet(token, f"{table}.2", tie=500)).status_code == 200
-    body = {"type": "CancelRound", "reason": "a card fell off the table"}
-    await house.done(f"/v1/tables/{table}/commands", body, house.bearer(Role.SUPERVISOR))
+    await house.void(table, "a card fell off the table")
     await house.until(table, "between")

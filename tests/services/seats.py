@@ -49,6 +49,11 @@ class Seats:
         assert isinstance(answer, Accepted), (type_name, answer)
         return answer
 
+    async def void(self, type_name: str, **fields: Any) -> Accepted:
+        """It takes two: one supervisor pauses, another one cancels."""
+        assert isinstance(await self.asks("sid", Role.SUPERVISOR, "Pause", reason="a doubt"), Accepted)
+        return await self.supervisor(type_name, **fields)
+
     async def open(self, *players: str, amount: int = 0, **config: Any) -> Self:
         """The table, with these players at it, in this order."""
         opened = await self.asks("ops", Role.OPERATOR, "OpenTable", game=self.game, config=self.config | config)

@@ -60,6 +60,10 @@ class SeatsOverHttp:
             f"/v1/tables/{self.name}/commands", body, self.casino.bearer(Role.SUPERVISOR), secrets.token_hex(6)
         )
 
+    async def void(self, kind: str, reason: str) -> Any:
+        """It takes two: one supervisor pauses, another one cancels."""
+        return await self.casino.void(self.name, reason, kind)
+
     async def view(self, player: str = "") -> Any:
         bearer = self.tokens[player] if player else self.casino.bearer(Role.SUPERVISOR)
         return (await self.casino.get(f"/v1/tables/{self.name}", bearer))["view"]

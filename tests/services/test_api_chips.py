@@ -79,7 +79,7 @@ async def test_a_hand_that_is_on_shows_no_card_to_anybody_who_reads_the_records(
     replayed = read[1]
     assert (replayed["totals"]["staked"], replayed["totals"]["open"]) == (900, 3)
     assert all(proof["holds"] for proof in replayed["proofs"])
-    await patti.supervisor("CancelRound", reason="so that the table is left at rest")
+    await patti.void("CancelRound", reason="so that the table is left at rest")
 
 
 # --- The document's examples --------------------------------------------------------------------------------------

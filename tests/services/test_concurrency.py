@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from domain.game import Role
 from ops.fault_ground import Ground, standing
 from ops.fault_house import House, open_house
 from ops.fault_load import Load
@@ -145,7 +144,7 @@ async def test_a_block_that_races_with_bets_stops_them_at_one_position(house):
         assert (await house.bet(player, round_id, {"tie": 100})).code == "PlayerBlocked"
 
     await asyncio.gather(*map(bets, house.players))
-    await house.at_table(Role.SUPERVISOR, "CancelRound", reason="stakes of the blocked go back too")
+    await house.void("stakes of the blocked go back too")
     await house.seen("teen_patti_2020.RoundRefunded")
     await house.end()
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from domain.game import Role
 from infra import postgres
 from ops.__main__ import croupier
 from services.settlement import settle_round
@@ -27,8 +26,7 @@ async def played(house_of_module: Casino) -> Casino:
         assert (await house.bet(token, on, player_a=1_000, player_b=1_000, tie=100)).status_code == 200
     assert (await house.bet(tokens[0], on, tie=100_000_000)).status_code == 422
     on = await round_after(house, on)
-    cancel = {"type": "CancelRound", "reason": "a test"}
-    await house.done("/v1/tables/t1/commands", cancel, house.bearer(Role.SUPERVISOR))
+    await house.void("t1", "a test")
     on = await round_after(house, on)
     await house.bet(tokens[0], on, tie=200)
     await house.project()

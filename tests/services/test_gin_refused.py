@@ -227,6 +227,8 @@ async def test_a_match_that_staff_cancels_is_paid_back_whole_and_only_while_one_
     assert_problem(await casino.send(path, cancel, casino.bearer(sue)), 409, "NoMatchOn")
     await gin.played()
     await gin.dealt()
+    assert_problem(await casino.send(path, cancel, casino.bearer(sue)), 409, "SecondPersonNeeded")
+    await casino.done(path, {"type": "Pause", "reason": "a fire"}, await casino.colleague())
     refunded = told(await casino.done(path, cancel, casino.bearer(sue), "cancel-1"), "MatchRefunded")
     assert {each["player"]: each["won"] for each in refunded["results"]} == dict.fromkeys(map(gin.full, "abc"), ENTRY)
     assert (await casino.send(path, cancel, casino.bearer(sue), "cancel-1")).headers["idempotent-replayed"] == "true"

@@ -132,7 +132,7 @@ async def test_an_auditor_opens_a_whole_deck_once_its_hand_is_over_though_the_ma
     assert_problem(await casino.send("/v1/openings", opening, auditor), 409, "RoundIsOn")
     await gin.both_decline(captain, box)
     hands = {gin.full(player): set(map(str, await gin.hand(player))) for player in (captain, box)}
-    await gin.staff("CancelRound", reason="so that no hand is shown")
+    await gin.void("CancelRound", reason="so that no hand is shown")
     await gin.dealt()
     opened = (await casino.done("/v1/openings", opening, auditor))["opened"]
     assert (opened["fits"], opened["root"], len(set(opened["cards"]))) == (True, root, 52)

@@ -142,7 +142,7 @@ async def test_a_match_that_ends_while_it_is_looked_at_is_compared_as_it_then_is
     async def later(*arguments):
         if not late:
             late.append("once")
-            await gin.supervisor("CancelMatch", reason="the lights went out")
+            await gin.void("CancelMatch", reason="the lights went out")
             await acme.project()
         return await stored(*arguments)
 

@@ -76,7 +76,7 @@ async def test_a_match_that_was_cancelled_gave_back_each_entry_down_to_the_walle
     await gin.played()
     if in_hand:
         await gin.still_on()
-    await gin.supervisor("CancelMatch", reason="the lights went out")
+    await gin.void("CancelMatch", reason="the lights went out")
     found = await replayed(acme, "g.m1")
     assert failing(found) == set()
     assert kinds(found)[-4:] == ["MatchRefunded", *["CashedOut"] * 3]
@@ -141,7 +141,7 @@ async def test_a_match_is_read_step_by_step(acme, gin):
 
 async def cancels(gin: Gin) -> None:
     await gin.played()
-    await gin.supervisor("CancelMatch", reason="so")
+    await gin.void("CancelMatch", reason="so")
 
 
 @pytest.mark.parametrize(

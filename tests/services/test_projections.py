@@ -70,7 +70,7 @@ async def test_a_balance_follows_every_movement_and_open_stakes_go_with_the_bets
     await acme.cancel_bet("ann", "two")
     shown = await balance(acme)
     assert (shown.balance, shown.open_stakes) == (8_800, 1_200)
-    await supervise(acme, "CancelRound", reason="a fault")
+    await acme.void("a fault")
     await acme.finish_round(round_id, ["ann"])
     shown = await balance(acme)
     assert (shown.balance, shown.open_stakes) == (10_000, 0)
@@ -120,7 +120,7 @@ async def test_a_refund_names_its_reason(acme):
     await acme.open_table(betting_seconds=60)
     round_id = await acme.round_is_on()
     await acme.bet("ann", round_id, tie=500)
-    await supervise(acme, "CancelRound", reason="the lights went out")
+    await acme.void("the lights went out")
     await acme.finish_round(round_id, ["ann"])
     assert await kinds(acme) == [(Kind.DEPOSIT, 10_000), (Kind.BET, -500), (Kind.REFUND, 500)]
     [newest] = await statement.page(acme.pool, OPERATOR, "ann", limit=1)
@@ -211,7 +211,7 @@ async def test_a_cancelled_round_says_why_and_its_wagers_are_refunded(acme):
     await acme.open_table(betting_seconds=60)
     round_id = await acme.round_is_on()
     await acme.bet("ann", round_id, key="one", tie=500)
-    await supervise(acme, "CancelRound", reason="a fault")
+    await acme.void("a fault")
     assert (await round_row(acme, round_id)).status == "cancelled"
     await acme.finish_round(round_id, ["ann"])
     row = await round_row(acme, round_id)

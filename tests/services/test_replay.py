@@ -139,7 +139,7 @@ async def test_a_cancelled_round_proves_its_refunds(acme):
     await acme.open_table(betting_seconds=60)
     round_id = await acme.round_is_on()
     await acme.bet("ann", round_id, tie=500)
-    await acme.table(Role.SUPERVISOR, {"type": "CancelRound", "reason": "a fault"}, actor="sue")
+    await acme.void("a fault")
     await acme.finish_round(round_id, ["ann"])
     found = await replayed(acme, round_id)
     assert found.holds

@@ -68,7 +68,7 @@ async def played(house_of_module: Casino) -> Played:
     await (await Gin(house.worker, house.services.vault, pool, "lotus", "m").open(*PLAYERS)).match()
     void = await Gin(house.worker, house.services.vault, pool, "lotus", "v").open(*PLAYERS)
     await void.still_on()
-    await void.supervisor("CancelMatch", reason="the lights went out")
+    await void.void("CancelMatch", reason="the lights went out")
     for player, amount, reason in (("ann", 250, FORMULA), ("ina", -40, "-1 was counted twice"), ("ina", 7, "goodwill")):
         if reason.startswith("-"):
             await adjusting(house, "ina", wallet.OpenWallet("INR"))

@@ -41,6 +41,12 @@ class House:
         command = codec.msgspec.convert(fields, GAME.commands[role])
         return await self.send("staff", role, "table:t", command, game)
 
+    async def void(self, reason: str) -> None:
+        """It takes two: the studio reports, the staff cancels."""
+        report = codec.msgspec.convert({"type": "ReportFault", "reason": reason}, GAME.commands[Role.STUDIO])
+        assert isinstance(await self.send("studio", Role.STUDIO, "table:t", report), Accepted)
+        assert isinstance(await self.table(Role.SUPERVISOR, {"type": "CancelRound", "reason": reason}), Accepted)
+
     async def open_table(self, **config: Any) -> None:
         opened = await self.table(Role.OPERATOR, {"type": "OpenTable", "config": QUICK | config}, GAME.name)
         assert isinstance(opened, Accepted), opened
@@ -141,7 +147,7 @@ async def test_a_cancelled_round_gives_every_stake_back_once(house, clock):
     round_id = await house.round_is_on()
     await house.bet("ann", round_id, player_a=1_000)
     await house.bet("ann", round_id, tie=500)
-    await house.table(Role.SUPERVISOR, {"type": "CancelRound", "reason": "a fault"})
+    await house.void("a fault")
     refunded = await house.event("RoundRefunded", round_id)
     assert (refunded.bettors, refunded.staked, refunded.returned) == (1, 1_500, 1_500)
     assert await house.cash("ann") == 10_000

@@ -107,7 +107,7 @@ async def test_matches_are_counted_apart_from_hands_and_a_page_has_both_the_newe
     first = await gin.forfeited_between_hands()
     await again(gin)
     await gin.still_on()
-    await gin.supervisor("CancelMatch", reason="the lights went out")
+    await gin.void("CancelMatch", reason="the lights went out")
     await acme.project()
     page = await rounds.page(acme.pool, OPERATOR, "g")
     assert [(each.round, each.number) for each in page] == [("g.2", 2), ("g.m2", 2), (first[0], 1), ("g.m1", 1)]
@@ -154,7 +154,7 @@ async def test_a_drawn_hand_shows_no_card(acme, gin):
 async def test_a_cancelled_match_gives_every_entry_back_and_voids_the_hand_that_is_on(acme, gin, in_hand):
     played = await gin.played()
     on = await gin.still_on() if in_hand else None
-    await gin.supervisor("CancelMatch", reason="the lights went out")
+    await gin.void("CancelMatch", reason="the lights went out")
     match = await round_row(acme, "g.m1")
     assert (match.status, match.staked, match.returned) == ("refunded", PRIZE, PRIZE)
     assert told(match)["reason"] == "the lights went out"
@@ -210,7 +210,7 @@ async def all_kinds(gin: Gin) -> None:
     await gin.forfeited_between_hands()
     await again(gin)
     await gin.still_on()
-    await gin.supervisor("CancelMatch", reason="the lights went out")
+    await gin.void("CancelMatch", reason="the lights went out")
     await again(gin)
     await gin.played()
     await gin.still_on()

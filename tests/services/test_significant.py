@@ -18,7 +18,7 @@ from ops.__main__ import croupier
 from services import significant
 from services.settlement import PLATFORM
 from services.significant import SignificantKind
-from tests.services.conftest import QUICK, Casino
+from tests.services.conftest import QUICK, Casino, assert_problem
 from tests.services.patti import Patti
 from tests.services.pit_http import Pit
 
@@ -114,6 +114,23 @@ async def test_what_two_resolved_names_both(casino: Casino):
     assert (told["reason"], told["told"]["resolution"]) == ("by the video", "void")
     [row] = (await casino.get("/v1/reports/incidents", casino.bearer(Role.AUDITOR)))["body"]["rows"]
     assert (row["resolved_by"], row["approved_by"]) == (told["actor"], told["authoriser"])
+
+
+async def test_a_round_with_money_is_voided_by_two_and_both_are_told(casino: Casino):
+    token = await casino.player("ann", 500)
+    round_id = await casino.table("t1")
+    await casino.bet(token, round_id, tie=100)
+    alone = {"type": "CancelRound", "reason": "void"}
+    refused = await casino.send("/v1/tables/t1/commands", alone, casino.bearer(Role.SUPERVISOR))
+    assert_problem(refused, 409, "SecondPersonNeeded")
+    await casino.void("t1", "a doubt")
+    paused, voided = await one(casino, SignificantKind.PAUSED), await one(casino, SignificantKind.VOIDED)
+    assert (voided["actor"], voided["authoriser"]) == (paused["actor"], actor(casino, Role.SUPERVISOR))
+    assert paused["actor"] != voided["authoriser"]
+    [row] = (await casino.get("/v1/reports/voided-rounds", casino.bearer(Role.AUDITOR)))["body"]["rows"]
+    assert (row["paused_by"], row["by"]) == (voided["actor"], voided["authoriser"])
+    seen = await casino.get("/v1/rounds/t1.1/replay", token)
+    assert paused["actor"] not in json.dumps([step["event"] for step in seen["steps"]])
 
 
 async def test_an_adjustment_a_block_and_a_fault_are_told(casino: Casino):

@@ -66,8 +66,7 @@ async def closed(house: House, company: Company) -> None:
     path = f"tables/{company.table}/commands"
     told = await house.staff(Role.OPERATOR, path, "CloseTable", {"type": "CloseTable"})  # so that nothing follows
     assert told.accepted, told
-    void = {"type": company.ways.void, "reason": "the end"}
-    told = await house.staff(Role.SUPERVISOR, path, company.ways.void, void)
+    told = await house.void("the end", company.ways.void, company.table)
     assert told.accepted or told.code in ("NoRoundOn", "NoMatchOn", "TableNotOpen"), told
 
     async def over() -> bool:

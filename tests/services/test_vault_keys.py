@@ -31,7 +31,7 @@ async def test_after_a_key_has_leaked_no_hand_is_dealt_that_it_opens(acme):
     after = Executor(acme.dsn, Vault({"three_patti/k2": NEW, "three_patti/k1": OLD}))
     patti = await Patti(before, acme.pool, OPERATOR).open("ann", "bob", "cid")
     await patti.deals()
-    await patti.supervisor("CancelRound", reason="a key leaked")
+    await patti.void("CancelRound", reason="a key leaked")
     known = (await patti.tick(lambda state: state.table.next_seed is not None)).table.next_seed.seed
     assert known.key == "three_patti/k1"
     patti.executor = after

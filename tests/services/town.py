@@ -72,6 +72,11 @@ class Town:
         opened = await self.table(Role.OPERATOR, {"type": "OpenTable", "config": QUICK | config}, game=GAME.name)
         assert isinstance(opened, Accepted), opened
 
+    async def void(self, reason: str) -> None:
+        """It takes two: one supervisor pauses, another one cancels."""
+        for who, kind in (("sid", "Pause"), ("sue", "CancelRound")):
+            assert isinstance(await self.table(Role.SUPERVISOR, {"type": kind, "reason": reason}, actor=who), Accepted)
+
     async def bet(self, name: str, round_id: str, *, key: str = "", **wagers: int) -> Any:
         placed = [{"spot": spot, "amount": amount} for spot, amount in wagers.items()]
         command = msgspec.convert({"type": "PlaceBet", "round": round_id, "wagers": placed}, GAME.commands[Role.PLAYER])

@@ -6,6 +6,8 @@ Read `decide` first: the tables of contents for each role follow it. Seats are i
 
 from typing import assert_never
 
+from msgspec import UNSET
+
 from domain.errors import Rejected
 from domain.game import LATE, Context, Decision, Micros, ResumeLog, TimeOut
 from domain.games.gin_rummy import absent, acting, commands, deck, ending, events, seating
@@ -24,6 +26,7 @@ from domain.games.gin_rummy.state import (
     Opened,
     Paused,
     RolesDrawn,
+    Round,
     State,
     Table,
     phase,
@@ -303,9 +306,10 @@ def _pause(state: Between | Acting | Paused, reason: str, context: Context) -> D
         raise Rejected(Rule.TableIsPaused, reason=state.reason)
     limit = None if state.table.match is None else context.now + state.table.config.pause_limit
     if isinstance(state, Between):
-        return Decision((events.RoundPaused(None, reason, 0, limit),))
+        return Decision((events.RoundPaused(None, reason, 0, limit, by=context.person or UNSET),))
     left_ms = max(0, state.due - context.now) // 1_000
-    return Decision((events.RoundPaused(state.round.id, reason, left_ms, limit),))
+    by = UNSET if state.round.rules == 1 else context.person or UNSET
+    return Decision((events.RoundPaused(state.round.id, reason, left_ms, limit, by=by),))
 
 
 def _resume(state: Paused, context: Context) -> Decision:
@@ -323,11 +327,24 @@ def _cancel(state: Between | Acting | Paused, reason: str, context: Context) -> 
     was = state.was if isinstance(state, Paused) else state
     if isinstance(was, Between):
         raise Rejected(Rule.NoRoundOn)
-    return ending.cancelled(was, reason, context)
+    return ending.cancelled(was, reason, context, paused_by=_first(state, was.round, context))
 
 
 def _cancel_match(state: Between | Acting | Paused, reason: str, context: Context) -> Decision:
     was = state.was if isinstance(state, Paused) else state
     if state.table.match is None:
         raise Rejected(Rule.NoMatchOn)
-    return ending.match_cancelled(was, reason, context)
+    before = was.last if isinstance(was, Between) else was
+    assert before is not None, "between the hands of a match there was one"
+    return ending.match_cancelled(was, reason, context, paused_by=_first(state, before.round, context))
+
+
+def _first(state: Between | Acting | Paused, on: Round, context: Context) -> str:
+    """Whoever paused it, "" for the platform, was the first of the two whom it takes to void what has entries in it; a
+    hand too, for it may decide the match. `on` is the hand that is on, or the last one. The clock needs nobody."""
+    if not context.person:
+        return ""
+    paused_by = state.by if isinstance(state, Paused) else context.person
+    if on.rules > 1 and paused_by == context.person and state.table.prize:
+        raise Rejected(Rule.SecondPersonNeeded, round=on.id)
+    return "" if paused_by == context.person else paused_by

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from domain.fairness import Deck
@@ -99,32 +100,35 @@ def cards_of(spread: Spread) -> events.Cards:
     return (*(card for meld in spread.melds for card in meld), *laid, *spread.deadwood)
 
 
-def cancelled(state: Acting, reason: str, context: Context) -> Decision:
+def cancelled(state: Acting, reason: str, context: Context, *, paused_by: str = "") -> Decision:
     """The hand counts for nothing, and the same two play another one."""
-    return Decision(_void(state, (), reason, context, goes_on=True))
+    return Decision(_void(state, (), reason, context, paused_by, goes_on=True))
 
 
-def _void(state: Acting, so_far: Events, reason: str, context: Context, *, goes_on: bool) -> Events:
+def _void(state: Acting, so_far: Events, reason: str, context: Context, paused_by: str, *, goes_on: bool) -> Events:
     match, on = _match(state.table), state.round
     after = roles.after(match.roles, None, _gone(match))
     due = context.now if goes_on else None
     back = events.RoundRefunded(on.id, match.id, results(match, {}, {}), after, due)
-    return (*so_far, events.RoundCancelled(on.id, reason), back)
+    return (*so_far, events.RoundCancelled(on.id, reason, paused_by or UNSET), back)
 
 
 # --- The match ------------------------------------------------------------------------------------------------------
 
 
-def match_cancelled(state: Between | Acting, reason: str, context: Context, so_far: Events = ()) -> Decision:
+def match_cancelled(
+    state: Between | Acting, reason: str, context: Context, so_far: Events = (), *, paused_by: str = ""
+) -> Decision:
     """Every entry goes back to whoever paid it, without rake; and the hand that is on is void."""
     after = fold(evolve, state, so_far)
-    void = _void(after, so_far, reason, context, goes_on=False) if isinstance(after, Acting) else so_far
-    return _refunded(state, void, reason, context)
+    void = _void(after, so_far, reason, context, paused_by, goes_on=False) if isinstance(after, Acting) else so_far
+    return _refunded(state, void, reason, context, paused_by)
 
 
-def _refunded(before: State, so_far: Events, reason: str, context: Context) -> Decision:
+def _refunded(before: State, so_far: Events, reason: str, context: Context, paused_by: str = "") -> Decision:
     table = _table(fold(evolve, before, so_far))
-    return _over(before, so_far, refunded(table, _match(table), reason), context)
+    back = replace(refunded(table, _match(table), reason), paused_by=paused_by or UNSET)
+    return _over(before, so_far, back, context)
 
 
 def refunded(table: Table, match: Match, reason: str) -> events.MatchRefunded:

@@ -5,7 +5,7 @@ No event names a card that the rules have not shown to everybody: a hand is plac
 if the hand is over. `match` is the id of a match, `<table>.m<n>`.
 """
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from domain.cards import Card
 from domain.fairness import ClientSeed, Opening
@@ -183,6 +183,8 @@ class MatchRefunded(Struct, frozen=True, tag="gin_rummy.MatchRefunded"):
     reason: str
     results: tuple[PlayerResult, ...]
     due: Micros | None
+    paused_by: str | UnsetType = UNSET
+    """The first of the two persons whom it took."""
 
 
 # --- The hand -----------------------------------------------------------------------------------------------------
@@ -334,12 +336,14 @@ class RoundSettled(Struct, frozen=True, tag="gin_rummy.RoundSettled"):
 
 
 class RoundPaused(Struct, frozen=True, tag="gin_rummy.RoundPaused"):
-    """`left_ms` of the time to act remained."""
+    """`left_ms` of the time to act remained. `by` is who paused it, if it was not the platform; not told of rounds by
+    rules of number 1."""
 
     round: str | None
     reason: str
     left_ms: int
     due: Micros | None
+    by: str | UnsetType = UNSET
 
 
 class RoundResumed(Struct, frozen=True, tag="gin_rummy.RoundResumed"):
@@ -355,10 +359,11 @@ class DeadlineExtended(Struct, frozen=True, tag="gin_rummy.DeadlineExtended"):
 
 
 class RoundCancelled(Struct, frozen=True, tag="gin_rummy.RoundCancelled"):
-    """The hand is void."""
+    """The hand is void. `paused_by` is the first of the two persons whom it took; the second sent the command."""
 
     round: str
     reason: str
+    paused_by: str | UnsetType = UNSET
 
 
 class RoundRefunded(Struct, frozen=True, tag="gin_rummy.RoundRefunded"):

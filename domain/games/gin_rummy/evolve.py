@@ -88,6 +88,7 @@ def _opened(event: events.RoundOpened) -> Choice:
         event.limit,
         event.doubled,
         shown=(upcard,),
+        rules=event.rules,
     )
     return Choice(table, on, captain.player, event.due)
 
@@ -344,7 +345,7 @@ def _at_pause(state: Opened, event: events.OfPause) -> Opened:
     was = state.was if isinstance(state, Paused) else state
     match event:
         case events.RoundPaused():
-            return Paused(was, event.reason, event.left_ms, event.due)
+            return Paused(was, event.reason, event.left_ms, event.due, by=event.by or "")
         case TableFaulted():
             return Paused(was, event.reason, state.left_ms if isinstance(state, Paused) else 0, None)
         case events.RoundResumed():

@@ -113,6 +113,8 @@ class Round(Struct, frozen=True, omit_defaults=True):
     asked: bool = False
     """The captain has asked for advice."""
     advice: tuple[SealedText, ...] = ()
+    rules: int = 1
+    """The number of the rules that it is played by to its end."""
 
     @property
     def stock(self) -> int:
@@ -250,6 +252,8 @@ class Paused(Struct, frozen=True, tag=True, omit_defaults=True):
     """Of the time to act."""
     due: Micros | None
     extended: bool = False
+    by: str = ""
+    """Who paused it; "" if that was the platform."""
 
     @property
     def table(self) -> Table:

@@ -5,7 +5,7 @@ A view takes from the deck what `hands` says its viewer may know, and never anyt
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from domain.cards import Card
@@ -320,7 +320,7 @@ def about(state: State) -> About | None:
 
 def public(event: events.Event, _viewer: Viewer) -> events.Event:
     """Every event is for everybody, but of what is sealed only a seed's hash, and not where a card of the discard
-    pile lay in the deck: that would tell when it came into the hand."""
+    pile lay in the deck: that would tell when it came into the hand; nor who of the staff stopped a hand or match."""
     match event:
         case events.SeedPublished() | events.SeedDropped() | events.RoundOpened():
             return replace(event, seed=SealedSeed(event.seed.hash, "", ""))
@@ -328,6 +328,10 @@ def public(event: events.Event, _viewer: Viewer) -> events.Event:
             return replace(event, advice=SealedText("", ""))
         case events.Discarded() | events.Knocked() | events.CardDrawn(source=Source.PILE):
             return replace(event, place=None)
+        case events.RoundPaused():
+            return replace(event, by=UNSET)
+        case events.RoundCancelled() | events.MatchRefunded():
+            return replace(event, paused_by=UNSET)
         case _:
             return event
 

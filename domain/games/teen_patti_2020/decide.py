@@ -1,17 +1,16 @@
 """May this command happen now, and what is then recorded: every rule of the table, one function a command.
 
-Read `decide` first: the tables of contents for each role follow it.
+Read `decide` first: the tables of contents for each role follow it. Pause, resume and cancel are in `pausing`.
 """
 
 from typing import assert_never
 
 from domain.errors import Rejected
-from domain.game import LATE, ConcludeRound, Context, Decision, Micros, ResumeLog, TimeOut
-from domain.games.teen_patti_2020 import commands, deck, events, scans
+from domain.game import LATE, ConcludeRound, Context, Decision, ResumeLog, TimeOut
+from domain.games.teen_patti_2020 import commands, deck, events, pausing, scans
 from domain.games.teen_patti_2020.pays import showdown
 from domain.games.teen_patti_2020.rules import (
     CLIENT_SEEDS_MAX,
-    LEAST_BETTING_LEFT_MS,
     SLOTS,
     Kind,
     Rule,
@@ -94,15 +93,15 @@ def _operator(state: Opened, command: commands.Operator, context: Context) -> De
 def _supervisor(state: Opened, command: commands.Supervisor, context: Context) -> Decision:
     match state, command:
         case Paused(), commands.Resume():
-            return _resume(state, context)
+            return pausing.resume(state, context)
         case _, commands.Resume():
             raise Rejected(Rule.NotPaused, phase=phase(state))
         case _, commands.Pause():
-            return _pause(state, command.reason, context)
+            return pausing.pause(state, command.reason, context)
         case _, commands.RescanCards():
             return scans.rescan(state, command, context)
         case _, commands.CancelRound():
-            return _cancel(state, command.reason, context)
+            return pausing.cancel(state, command.reason, context)
         case _, commands.DrainTable():
             return _drain(state, context)
         case never:
@@ -112,7 +111,7 @@ def _supervisor(state: Opened, command: commands.Supervisor, context: Context) -
 def _studio(state: Between | InRound, command: commands.Studio, context: Context) -> Decision:
     match state, command:
         case _, commands.ReportFault():
-            return _pause(state, command.reason, context)
+            return pausing.pause(state, command.reason, context)
         case _, _ if state.table.config.kind is Kind.RNG:
             raise Rejected(Rule.DealsByItself)
         case Between(), _:
@@ -150,7 +149,7 @@ def _open_table(state: NotOpened, command: commands.Command, context: Context) -
     if not isinstance(command, commands.OpenTable):
         raise Rejected(Rule.TableNotOpen, phase=phase(state))
     check(command.config)
-    return Decision((events.TableOpened(command.config, _next_due(Table(command.config), context)),))
+    return Decision((events.TableOpened(command.config, deck.next_due(Table(command.config), context)),))
 
 
 def _configure(state: Opened, command: commands.ConfigureTable) -> Decision:
@@ -172,7 +171,7 @@ def _drain(state: Opened, context: Context) -> Decision:
 def _reopen(state: Opened, context: Context) -> Decision:
     if not state.table.draining:
         raise Rejected(Rule.NotDraining, phase=phase(state))
-    due = _next_due(state.table, context) if isinstance(state, Between | Closed) else None
+    due = deck.next_due(state.table, context) if isinstance(state, Between | Closed) else None
     return Decision((events.TableReopened(due),))
 
 
@@ -192,12 +191,6 @@ def _resume_log(state: Opened, command: ResumeLog, context: Context) -> Decision
 
 
 # --- Between rounds -----------------------------------------------------------------------------------------------
-
-
-def _next_due(table: Table, context: Context) -> Micros:
-    """A table that deals by itself first publishes a seed; then it gives players the pause for theirs."""
-    publishes = table.config.kind is Kind.RNG and table.next_seed is None
-    return context.now if publishes else context.now + table.config.pause
 
 
 def _between_rounds(table: Table, context: Context) -> Decision:
@@ -265,9 +258,9 @@ def _time_out(state: Between | Betting | Dealing | Confirming | Paused, context:
         case Dealing() if state.table.config.kind is Kind.RNG:
             return Decision(deck.deal(state.table.config, state.round, state.cards, context))
         case Dealing() | Confirming():
-            return _pause(state, STUDIO_SILENT, context)
+            return pausing.pause(state, STUDIO_SILENT, context)
         case Paused():
-            return _cancel(state, PAUSED_TOO_LONG, context)
+            return pausing.cancel(state, PAUSED_TOO_LONG, context)
 
 
 def _extended(
@@ -330,47 +323,5 @@ def _closing(table: Table) -> tuple[events.TableClosed, ...]:
 def _confirm_result(state: Confirming, command: commands.ConfirmResult, context: Context) -> Decision:
     result = showdown(state.cards)
     if command.winner != result.winner:
-        return _pause(state, f"the studio says {command.winner}, the cards say {result.winner}", context)
+        return pausing.pause(state, f"the studio says {command.winner}, the cards say {result.winner}", context)
     return Decision((events.RoundResulted(state.round.id, result, context.now),))
-
-
-# --- Pause, resume, cancel (T26-T28) ------------------------------------------------------------------------------
-
-
-def _pause(state: Opened, reason: str, context: Context) -> Decision:
-    match state:
-        case Settling() | Refunding():
-            raise Rejected(Rule.RoundIsFinal, round=state.round.id)
-        case Paused():
-            raise Rejected(Rule.TableIsPaused, reason=state.reason)
-        case Between() | Closed():
-            return Decision((events.RoundPaused(None, reason, 0, None),))
-        case Betting() | Dealing() | Confirming():
-            left_ms = max(0, state.due - context.now) // 1_000 if isinstance(state, Betting) else 0
-            limit = context.now + state.table.config.pause_limit
-            return Decision((events.RoundPaused(state.round.id, reason, left_ms, limit),))
-
-
-def _resume(state: Paused, context: Context) -> Decision:
-    config = state.table.config
-    match state.was:
-        case Between():
-            return Decision((events.RoundResumed(None, _next_due(state.table, context)),))
-        case Betting(round=on):  # betting whose time was over is not opened again
-            left_ms = max(state.left_ms, LEAST_BETTING_LEFT_MS) if state.left_ms else 0
-            return Decision((events.RoundResumed(on.id, context.now + left_ms * 1_000),))
-        case Dealing(round=on) | Confirming(round=on):
-            return Decision((events.RoundResumed(on.id, context.now + config.card),))
-        case Settling(round=on) | Refunding(round=on):
-            return Decision((events.RoundResumed(on.id, context.now),))
-
-
-def _cancel(state: Opened, reason: str, context: Context) -> Decision:
-    was = state.was if isinstance(state, Paused) else state
-    match was:
-        case Betting() | Dealing() | Confirming():
-            return Decision((events.RoundCancelled(was.round.id, reason, context.now),))
-        case Settling() | Refunding():
-            raise Rejected(Rule.RoundIsFinal, round=was.round.id)
-        case Between() | Closed():
-            raise Rejected(Rule.NoRoundOn, phase=phase(state))

@@ -5,7 +5,7 @@ Only a process that holds the vault key can do these. No deck and no seed outliv
 
 from domain import fairness
 from domain.cards import Card
-from domain.game import Context, SealedSeed
+from domain.game import Context, Micros, SealedSeed
 from domain.games.teen_patti_2020 import events
 from domain.games.teen_patti_2020.events import NextSeed
 from domain.games.teen_patti_2020.pays import showdown
@@ -38,6 +38,12 @@ def disclosed(unused: NextSeed, reason: str, context: Context) -> events.SeedDis
 def revealed(on: Round, context: Context) -> str | None:
     """The seed in hex, once nothing depends on it any more."""
     return context.open(on.id, on.seed).hex() if on.seed else None
+
+
+def next_due(table: Table, context: Context) -> Micros:
+    """A table that deals by itself first publishes a seed; then it gives players the pause for theirs."""
+    publishes = table.config.kind is Kind.RNG and table.next_seed is None
+    return context.now if publishes else context.now + table.config.pause
 
 
 def opened(table: Table, context: Context) -> events.RoundOpened:

@@ -3,7 +3,7 @@
 `due` is when the clock has its next work here. A seed that is sealed shows its hash alone, a card comes in its time.
 """
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from domain.cards import Card
 from domain.fairness import ClientSeed, Opening
@@ -147,7 +147,8 @@ class RoundSettled(Struct, frozen=True, tag="teen_patti_2020.RoundSettled"):
 
 
 class RoundPaused(Struct, frozen=True, tag="teen_patti_2020.RoundPaused"):
-    """`left_ms` of the betting time remained. `slot` and `card`: the scan that was not accepted, if one was."""
+    """`left_ms` of the betting time remained. `slot` and `card`: the scan that was not accepted, if one was.
+    `by` is who paused it, if it was not the platform; not told of rounds by rules of number 1."""
 
     round: str | None
     reason: str
@@ -155,6 +156,7 @@ class RoundPaused(Struct, frozen=True, tag="teen_patti_2020.RoundPaused"):
     due: Micros | None
     slot: Slot | None = None
     card: Card | None = None
+    by: str | UnsetType = UNSET
 
 
 class RoundResumed(Struct, frozen=True, tag="teen_patti_2020.RoundResumed"):
@@ -178,11 +180,13 @@ class DeadlineExtended(Struct, frozen=True, tag="teen_patti_2020.DeadlineExtende
 
 
 class RoundCancelled(Struct, frozen=True, tag="teen_patti_2020.RoundCancelled"):
-    """Final: every stake goes back (T28)."""
+    """Final: every stake goes back (T28). `paused_by` is the first of the two persons whom it took; the second sent the
+    command."""
 
     round: str
     reason: str
     due: Micros
+    paused_by: str | UnsetType = UNSET
 
 
 class RoundRefunded(Struct, frozen=True, tag="teen_patti_2020.RoundRefunded"):

@@ -46,7 +46,8 @@ def evolve(state: State, event: events.Event) -> State:
 def _opened(event: events.RoundOpened) -> Betting:
     """From this event alone: refolding a table never has to go further back."""
     table = Table(event.config, number=event.number, recent=event.recent, epoch=event.epoch)
-    return Betting(table, Round(event.round, event.seed, event.root, event.client_seeds), event.closes_at)
+    on = Round(event.round, event.seed, event.root, event.client_seeds, event.rules)
+    return Betting(table, on, event.closes_at)
 
 
 def _at_table(state: Opened, event: events.OfTable) -> Opened:
@@ -111,7 +112,7 @@ def _at_pause(state: Opened, event: events.OfPause) -> Opened:
     was = state.was if isinstance(state, Paused) else state
     match event:
         case events.RoundPaused():
-            return Paused(was, event.reason, event.left_ms, event.due)
+            return Paused(was, event.reason, event.left_ms, event.due, by=event.by or "")
         case TableFaulted():
             return Paused(was, event.reason, state.left_ms if isinstance(state, Paused) else 0, None)
         case events.RoundResumed():

@@ -10,7 +10,7 @@ from domain.game import SECOND, Micros
 from domain.games.teen_patti_2020.pays import PayTable, most_won
 from domain.money import AMOUNT_MAX, EXPONENTS, Amount, Bet, Wager, whole_step
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Recorded in each round's opening; another number when a rule changes (of views: `VIEW_NUMBER`)."""
 
 WAGERS_MAX = 32
@@ -54,6 +54,7 @@ class Rule(StrEnum):
     TableIsPaused = "TableIsPaused"
     NotPaused = "NotPaused"
     NoCardsToRescan = "NoCardsToRescan"
+    SecondPersonNeeded = "SecondPersonNeeded"
     RoundIsFinal = "RoundIsFinal"
     StakesAreOpen = "StakesAreOpen"
 

@@ -2,7 +2,7 @@
 
 from domain.errors import Rejected
 from domain.game import Context, Decision, Micros
-from domain.games.teen_patti_2020 import commands, events
+from domain.games.teen_patti_2020 import commands, events, pausing
 from domain.games.teen_patti_2020.rules import SLOTS, Kind, Rule
 from domain.games.teen_patti_2020.state import (
     Betting,
@@ -40,7 +40,9 @@ def _scanned(
     else:
         return events.CardDealt(state.round.id, command.slot, command.card, None, due)
     limit = context.now + state.table.config.pause_limit
-    return events.RoundPaused(state.round.id, fault, 0, limit, command.slot, command.card)
+    return events.RoundPaused(
+        state.round.id, fault, 0, limit, command.slot, command.card, by=pausing.told_by(state.round, context)
+    )
 
 
 def rescan(state: Opened, command: commands.RescanCards, context: Context) -> Decision:

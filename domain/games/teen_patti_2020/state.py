@@ -38,6 +38,8 @@ class Round(Struct, frozen=True):
     seed: SealedSeed | None
     root: str | None
     client_seeds: tuple[ClientSeed, ...]
+    rules: int = 1
+    """The number of the rules that it is played by to its end."""
     rescanned: str = ""
     """Why its cards were scanned again from the first, if they were."""
 
@@ -113,6 +115,8 @@ class Paused(Struct, frozen=True, tag=True):
     """Betting time that remained."""
     due: Micros | None
     extended: bool = False
+    by: str = ""
+    """Who paused it; "" if that was the platform."""
 
     @property
     def table(self) -> Table:

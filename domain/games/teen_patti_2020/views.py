@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from domain import fairness
@@ -130,7 +130,7 @@ def long_run(config: Config) -> LongRun:
 
 
 def public(event: events.Event, _viewer: Viewer) -> events.Event:
-    """Every event is for everybody, but of a sealed seed only its hash."""
+    """Every event is for everybody, but of a sealed seed only its hash, and not who of the staff stopped a round."""
     match event:
         case events.SeedPublished():
             return replace(event, seed=_blank(event.seed))
@@ -140,6 +140,10 @@ def public(event: events.Event, _viewer: Viewer) -> events.Event:
             following = event.next_seed
             blank = NextSeed(following.round, _blank(following.seed)) if following else None
             return replace(event, next_seed=blank)
+        case events.RoundPaused():
+            return replace(event, by=UNSET)
+        case events.RoundCancelled():
+            return replace(event, paused_by=UNSET)
         case _:
             return event
 

@@ -6,6 +6,8 @@ Read `decide` first: the tables of contents for each role follow it. Seats are i
 
 from typing import assert_never
 
+from msgspec import UNSET
+
 from domain.errors import Rejected
 from domain.game import LATE, Context, Decision, Micros, ResumeLog, TimeOut
 from domain.games.three_patti import acting, betting, commands, deck, ending, events, seating
@@ -21,6 +23,7 @@ from domain.games.three_patti.state import (
     NotOpened,
     Opened,
     Paused,
+    Round,
     State,
     Table,
     Turn,
@@ -329,11 +332,12 @@ def _pause(state: Between | Acting | Paused, reason: str, context: Context) -> D
         case Paused():
             raise Rejected(Rule.TableIsPaused, reason=state.reason)
         case Between():
-            return Decision((events.RoundPaused(None, reason, 0, None),))
+            return Decision((events.RoundPaused(None, reason, 0, None, by=context.person or UNSET),))
         case Turn() | Answering():
             left_ms = max(0, state.due - context.now) // 1_000
             limit = context.now + state.table.config.pause_limit
-            return Decision((events.RoundPaused(state.round.id, reason, left_ms, limit),))
+            by = UNSET if state.round.rules == 1 else context.person or UNSET
+            return Decision((events.RoundPaused(state.round.id, reason, left_ms, limit, by=by),))
 
 
 def _resume(state: Paused, context: Context) -> Decision:
@@ -348,4 +352,13 @@ def _cancel(state: Between | Acting | Paused, reason: str, context: Context) -> 
     was = state.was if isinstance(state, Paused) else state
     if isinstance(was, Between):
         raise Rejected(Rule.NoRoundOn)
-    return ending.cancelled(was, reason, context)
+    _check_second(state, was.round, context)
+    first = state.by if isinstance(state, Paused) and context.person else ""
+    return ending.cancelled(was, reason, context, paused_by=first)
+
+
+def _check_second(state: Between | Acting | Paused, on: Round, context: Context) -> None:
+    """Whoever paused it was the first; what the clock does needs nobody. Each hand has boots in its pot."""
+    if on.rules == 1 or not context.person or (isinstance(state, Paused) and state.by != context.person):
+        return
+    raise Rejected(Rule.SecondPersonNeeded, round=on.id)

@@ -1,5 +1,7 @@
 """How a hand ends: hands shown, the pot awarded or paid back, and what then becomes of the seats."""
 
+from msgspec import UNSET
+
 from domain.game import Context, Decision, Micros, fold
 from domain.games.three_patti import deck, events, seating
 from domain.games.three_patti.events import Dealer, Payment, PlayerResult, ShownHand
@@ -36,10 +38,10 @@ def won_by_folds(before: InRound, so_far: Events, context: Context) -> Decision:
     return _award(before, so_far, (winner.seat,), EndedBy.FOLDS, context)
 
 
-def cancelled(state: InRound, reason: str, context: Context, so_far: Events = ()) -> Decision:
+def cancelled(state: InRound, reason: str, context: Context, so_far: Events = (), *, paused_by: str = "") -> Decision:
     """Whatever was put in goes back to its owner, without rake."""
     on = state.round
-    void = events.RoundCancelled(on.id, reason)
+    void = events.RoundCancelled(on.id, reason, paused_by or UNSET)
     return _ended(state, (*so_far, void, events.RoundRefunded(on.id, refunds(on), context.now)), context)
 
 

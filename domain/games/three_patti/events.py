@@ -5,7 +5,7 @@ No event names a card that the rules have not shown to everybody: a hand is thre
 whose turn begins, with its deadline; none if the turn stays where it is, or the hand is over.
 """
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from domain.cards import Card
 from domain.fairness import ClientSeed, Opening
@@ -319,12 +319,14 @@ class RoundSettled(Struct, frozen=True, tag="three_patti.RoundSettled"):
 
 
 class RoundPaused(Struct, frozen=True, tag="three_patti.RoundPaused"):
-    """`left_ms` of the time to act remained."""
+    """`left_ms` of the time to act remained. `by` is who paused it, if it was not the platform; not told of rounds by
+    rules of number 1."""
 
     round: str | None
     reason: str
     left_ms: int
     due: Micros | None
+    by: str | UnsetType = UNSET
 
 
 class RoundResumed(Struct, frozen=True, tag="three_patti.RoundResumed"):
@@ -340,10 +342,11 @@ class DeadlineExtended(Struct, frozen=True, tag="three_patti.DeadlineExtended"):
 
 
 class RoundCancelled(Struct, frozen=True, tag="three_patti.RoundCancelled"):
-    """The hand is void."""
+    """The hand is void. `paused_by` is the first of the two persons whom it took; the second sent the command."""
 
     round: str
     reason: str
+    paused_by: str | UnsetType = UNSET
 
 
 class RoundRefunded(Struct, frozen=True, tag="three_patti.RoundRefunded"):

@@ -60,7 +60,8 @@ def _opened(event: events.RoundOpened) -> Turn:
     players = tuple(InHand(each.seat, each.player, each.cards, boot) for each in event.dealt)
     for each in event.dealt:
         table = _stacked(table, each.seat, -boot)
-    on = Round(event.round, event.operator, event.seed, event.root, event.client_seeds, event.dealer, players, boot)
+    dealt = (event.seed, event.root, event.client_seeds, event.dealer, players, boot)
+    on = Round(event.round, event.operator, *dealt, rules=event.rules)
     return Turn(table, on, _first(event.dealt), event.due)
 
 
@@ -262,7 +263,7 @@ def _at_pause(state: Opened, event: events.OfPause) -> Opened:
     was = state.was if isinstance(state, Paused) else state
     match event:
         case events.RoundPaused():
-            return Paused(was, event.reason, event.left_ms, event.due)
+            return Paused(was, event.reason, event.left_ms, event.due, by=event.by or "")
         case TableFaulted():
             return Paused(was, event.reason, state.left_ms if isinstance(state, Paused) else 0, None)
         case events.RoundResumed():

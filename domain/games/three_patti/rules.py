@@ -9,7 +9,7 @@ from domain.errors import Rejected
 from domain.game import SECOND, Micros
 from domain.money import AMOUNT_MAX, EXPONENTS, Amount
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Recorded in each round's opening; another number when a rule changes (of views: `VIEW_NUMBER`)."""
 
 SEATS_MIN, SEATS_MAX = 3, 6
@@ -80,6 +80,7 @@ class Rule(StrEnum):
     # pause
     TableIsPaused = "TableIsPaused"
     NotPaused = "NotPaused"
+    SecondPersonNeeded = "SecondPersonNeeded"
 
 
 class ShowPaidBy(StrEnum):

@@ -82,6 +82,8 @@ class Round(Struct, frozen=True, omit_defaults=True):
     """What a blind player must meet; a seen one twice as much (D6)."""
     compared: tuple[tuple[int, int], ...] = ()
     """Seats that have seen each other's hand in a sideshow."""
+    rules: int = 1
+    """The number of the rules that it is played by to its end."""
 
     @property
     def pot(self) -> Amount:
@@ -178,6 +180,8 @@ class Paused(Struct, frozen=True, tag=True, omit_defaults=True):
     """Of the time to act."""
     due: Micros | None
     extended: bool = False
+    by: str = ""
+    """Who paused it; "" if that was the platform."""
 
     @property
     def table(self) -> Table:

@@ -5,7 +5,7 @@ A view takes from the deck what `hands` says its viewer may know, and never anyt
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from domain.cards import Card
@@ -267,10 +267,17 @@ def about(state: State) -> About | None:
 
 
 def public(event: events.Event, _viewer: Viewer) -> events.Event:
-    """Every event is for everybody, but of a sealed seed only its hash: no event names a card before all may see it."""
-    if isinstance(event, events.SeedPublished | events.SeedDropped | events.RoundOpened):
-        return replace(event, seed=SealedSeed(event.seed.hash, "", ""))
-    return event
+    """Every event is for everybody, but of a sealed seed only its hash, and not who of the staff stopped a hand: no
+    event names a card before all may see it."""
+    match event:
+        case events.SeedPublished() | events.SeedDropped() | events.RoundOpened():
+            return replace(event, seed=SealedSeed(event.seed.hash, "", ""))
+        case events.RoundPaused():
+            return replace(event, by=UNSET)
+        case events.RoundCancelled():
+            return replace(event, paused_by=UNSET)
+        case _:
+            return event
 
 
 # --- To the machinery -----------------------------------------------------------------------------------------------
