@@ -105,11 +105,11 @@ class Opened(Struct, frozen=True, omit_defaults=True, tag="resettlement.Opened")
 
 
 class Advanced(Struct, frozen=True, tag="resettlement.Advanced"):
-    """So many more players were settled with: all who stand up to position `after`."""
+    """So many more players were settled with: all who stand up to position `until`."""
 
     round: str
     number: int
-    after: int
+    until: int
     players: int
     gained: Amount
 
@@ -315,7 +315,7 @@ def evolve(state: State, event: Event) -> State:
     match event:
         case Advanced():
             players, gained = state.players + event.players, state.gained + event.gained
-            return replace(state, after=event.after, players=players, gained=gained)
+            return replace(state, after=event.until, players=players, gained=gained)
         case Completed():
             return replace(state, due=None)
         case never:

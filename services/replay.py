@@ -183,9 +183,9 @@ class _Playing:
         self._proofs = Proofs()
         self._afterwards = Afterwards(round_id, viewer)
         self._steps: list[Step] = []
-        self._number = 0
         self.prove = self._proofs.prove
-        self.state, self.version = game.initial, 0
+        self.state = game.initial
+        self._number = self.version = 0
 
     def play(self, row: EventRow) -> None:
         event, told = row.event, None

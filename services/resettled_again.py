@@ -45,9 +45,14 @@ class ResettledAgain(Struct, frozen=True):
 def resettled_again(round_id: str, rows: Sequence[EventRow]) -> ResettledAgain:
     """`rows` are the round's, in order; of a match with the events that opened and ended it. What each player was paid
     last is taken from the events before, so that a compensation of other wagers, or one twice, is found."""
-    course = _Course(round_id, rows)
-    found = tuple(course.found())
-    return ResettledAgain(course.commands, found)
+    found: list[Found] = []
+    course: _Course | None = None
+    try:
+        course = _Course(round_id, rows)
+        found.extend(course.found())  # what was found stays if the next one breaks
+    except Exception as fault:  # noqa: BLE001 - events that never were may break anything; that is a difference too
+        found.append(Found(rows[-1].position, "", f"cannot be decided: {fault!r}"))
+    return ResettledAgain(course.commands if course else 0, tuple(found))
 
 
 class _Course:
@@ -104,7 +109,7 @@ class _Course:
                 names = [row.stream.removeprefix(WALLET) for row in players]
                 bettors = tuple(Paid(name, self._paid[name]) for name in names)
                 assert self._ended is not None
-                return Advance(event.number, after, event.after, bettors, self._ended)
+                return Advance(event.number, after, event.until, bettors, self._ended)
             case Completed():
                 told = [row.event for row in self._compensated[event.number]]
                 gained = sum(each.gain for each in told)

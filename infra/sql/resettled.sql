@@ -29,6 +29,12 @@ cross join lateral (
 ) r
 order by r.position
 
+-- among: which of some rounds were settled once more
+select n.round from unnest($2::text[]) as n (round) where exists (
+    select from resettled r where r.operator = $1 and r.round = n.round
+        and r.generation = (select generation from checkpoints where operator = $1 and projection = 'rounds' and live)
+)
+
 -- between: all rows in a range of positions, as this generation has them
 select position, round, number, player, gain, payouts, at from resettled
 where operator = $1 and generation = $2 and position > $3 and position <= $4 order by position

@@ -32,6 +32,8 @@ class RoundPage(Struct, frozen=True):
 
     rounds: tuple[rounds.Round, ...]
     next: int | None
+    resettled: tuple[str, ...] = ()
+    """Those of them that were settled once more; the rows above stay as they were settled."""
 
 
 class RoundResult(Struct, frozen=True):
@@ -71,7 +73,8 @@ async def list_rounds(
         await request.parts.tables.game_at(operator, table)
     await request.parts.visible(operator, "rounds", after)
     page = await rounds.page(request.parts.pool, operator, table, before=cursor, limit=limit)
-    return RoundPage(tuple(page), cursor_after(page, limit, lambda each: each.first))
+    again = await resettled.among(request.parts.pool, operator, [each.round for each in page])
+    return RoundPage(tuple(page), cursor_after(page, limit, lambda each: each.first), tuple(again))
 
 
 @get("/rounds/{round_id:str}", guards=[READERS])

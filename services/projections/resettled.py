@@ -75,3 +75,8 @@ async def of_round(pool: Pool, operator: str, round_id: str, players: Sequence[s
 async def of_player(pool: Pool, operator: str, player: str, rounds: Sequence[str]) -> list[Resettled]:
     """Of these rounds, in the order in which it came."""
     return [row_of(record) for record in await pool.fetch(SQL["of_player"], operator, rounds, player)]
+
+
+async def among(pool: Pool, operator: str, rounds: Sequence[str]) -> list[str]:
+    """Which of these rounds were settled once more."""
+    return [record["round"] for record in await pool.fetch(SQL["among"], operator, rounds)]

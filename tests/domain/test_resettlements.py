@@ -16,8 +16,10 @@ from domain.proposals import Approve, Propose, Resettle, id_of
 from domain.resettlements import Advance, Advanced, Complete, Completed, Corrected, Paid, Resettlement, Void
 from domain.wallet import commands as wallet
 from domain.wallet import events
+from infra import codec
 from services.batch import Accepted, Entry, Refused
 from services.ended import ended_of
+from services.resettled_again import resettled_again
 from tests.domain.pocket_house import OPERATOR, PocketHouse
 
 GAME = GAMES["teen_patti_2020"]
@@ -117,6 +119,9 @@ class Studio:
             return row.type == "wallet.BetsSettled"
         return row.type == "wallet.Resettled" and row.event.number == number - 1
 
+    def of_round(self) -> list[Any]:
+        return [row for row in self.house.rows if row.round == "t.1"]
+
     def sums(self, number: int) -> tuple[int, int, int]:
         found = [each for each in self.resettled() if each.number == number]
         return len(found), sum(each.gain for each in found), sum(each.after - each.before - each.gain for each in found)
@@ -127,6 +132,10 @@ class Studio:
     def run(self) -> None:
         while self.state.due is not None:
             self.step()
+
+    def agree(self, asked: Any, key: str) -> None:
+        self.propose(asked, key)
+        self.approve(key)
 
     def resettle(self, asked: Any, key: str = "p") -> None:
         self.propose(asked, key)
@@ -291,8 +300,7 @@ def test_in_whatever_order_it_comes_nothing_is_lost_or_doubled(moves: list[tuple
                 sign = 1 if move == "Deposit" else -1
                 brought += sign * amount if isinstance(done, Accepted) else 0
             case "propose":
-                studio.propose(Resettle("t.1", bases[amount], "so"), f"p{at}")
-                studio.approve(f"p{at}")
+                studio.agree(Resettle("t.1", bases[amount], "so"), f"p{at}")
             case "write off":
                 off = wallet.WriteOff(amount, "EUR", "gone", "ops", "p")
                 done = studio.send("ops", Role.OPERATOR, WALLET + player, off)
@@ -308,3 +316,22 @@ def test_in_whatever_order_it_comes_nothing_is_lost_or_doubled(moves: list[tuple
     assert sum(cash - owed for cash, owed in purses) == brought + 3 * each + written_off
     done = [(event.number, row.stream) for row in studio.house.rows if isinstance(event := row.event, events.Resettled)]
     assert len(done) == len(set(done)), "each player once in each"
+    assert resettled_again("t.1", studio.of_round()).found == ()
+
+
+def test_decided_again_what_never_was_is_found(studio: Studio):
+    """Another payout, another player, a compensation twice, one left out: each at its place."""
+    studio.resettle(CORRECTED)
+    studio.resettle(VOID, "q")
+    rows = studio.of_round()
+    assert resettled_again("t.1", rows).commands == 2 * 5
+    at = [place for place, row in enumerate(rows) if row.type == "wallet.Resettled"]
+    for place in at:
+        event = rows[place].event
+        other = msgspec.structs.replace(
+            rows[place], data=codec.encode(msgspec.structs.replace(event, gain=event.gain + 1))
+        )
+        renamed = msgspec.structs.replace(rows[place], stream="wallet:dee")
+        for wrong in ([other], [renamed], [rows[place]] * 2, []):
+            told = resettled_again("t.1", [*rows[:place], *wrong, *rows[place + 1 :]])
+            assert told.found, (place, wrong)

@@ -57,12 +57,43 @@ def wagers(log: list[Row]) -> list[dict[str, Any]]:
     return [{**each, **config[each["table"]]} for each in found]
 
 
+def resettled(log: list[Row]) -> list[dict[str, Any]]:
+    """What each wager gained when its round was settled once more, and when; chips are on no spot."""
+    found: list[dict[str, Any]] = []
+    games: dict[str, str] = {}
+    for row in log:
+        data, kind = row["data"], row["type"]
+        if kind.endswith(".RoundOpened"):
+            games[table_of(row)] = kind.split(".")[0]
+        elif kind == "wallet.Resettled":
+            table = data["round"].rsplit(".", 1)[0]
+            for was, now in zip(data["was"], data["payouts"], strict=True):
+                spot = now["spot"] if games[table] == "teen_patti_2020" else ""
+                where = {"game": games[table], "table": table, "spot": spot, "row": row}
+                found.append({**where, "gained": now["returned"] - was["returned"]})
+    return found
+
+
+def owed(log: list[Row]) -> dict[str, tuple[int, int, int]]:
+    """By player: what came to be owed, what was taken, and what was written off."""
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for row in log:
+        data, kind = row["data"], row["type"]
+        if kind == "wallet.Resettled" and data["gain"] < data["after"] - data["before"]:
+            sums[table_of(row)][0] += data["after"] - data["before"] - data["gain"]
+        elif kind in ("wallet.OwedTaken", "wallet.WrittenOff"):
+            sums[table_of(row)][1 if kind == "wallet.OwedTaken" else 2] += data["amount"]
+    return {player: (each[0], each[1], each[2]) for player, each in sums.items()}
+
+
 def performance(log: list[Row]) -> dict[tuple[str, str, str], dict[str, int]]:
     """By game, table and spot."""
     sums: dict[tuple[str, str, str], Any] = {}
     for each in wagers(log):
         key = (each["game"], each["table"], each["spot"])
-        at = sums.setdefault(key, {"rounds": set(), "wagers": 0, "stakes": 0, "returns": 0, "voided": 0, "rake": 0})
+        at = sums.setdefault(
+            key, {"rounds": set(), "wagers": 0, "stakes": 0, "returns": 0, "voided": 0, "rake": 0, "resettled": 0}
+        )
         if each["void"]:
             at["voided"] += each["staked"]
         else:
@@ -70,20 +101,26 @@ def performance(log: list[Row]) -> dict[tuple[str, str, str], dict[str, int]]:
             at["wagers"] += 1
             at["stakes"] += each["staked"]
             at["returns"] += each["returned"]
+    for each in resettled(log):
+        sums[each["game"], each["table"], each["spot"]]["resettled"] += each["gained"]
     for row in log:
         if row["type"] in ENDS:
             sums[row["type"].split(".")[0], table_of(row), ""]["rake"] += row["data"]["rake"]
     return {key: {**at, "rounds": len(at["rounds"])} for key, at in sums.items()}
 
 
-def by_day(log: list[Row], day_of: Any) -> dict[tuple[str, str], tuple[int, int]]:
-    """Stakes and returns by day and game."""
-    sums: dict[tuple[str, str], tuple[int, int]] = {}
+def by_day(log: list[Row], day_of: Any) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Stakes, returns and what was gained since, by day and game."""
+    sums: dict[tuple[str, str], tuple[int, int, int]] = {}
     for each in wagers(log):
         if not each["void"]:
             key = (day_of(each["row"]["at"]), each["game"])
-            stakes, returns = sums.get(key, (0, 0))
-            sums[key] = (stakes + each["staked"], returns + each["returned"])
+            stakes, returns, gained = sums.get(key, (0, 0, 0))
+            sums[key] = (stakes + each["staked"], returns + each["returned"], gained)
+    for each in resettled(log):
+        key = (day_of(each["row"]["at"]), each["game"])
+        stakes, returns, gained = sums.get(key, (0, 0, 0))
+        sums[key] = (stakes, returns, gained + each["gained"])
     return sums
 
 

@@ -3,11 +3,15 @@
 from typing import Any
 
 from domain import proposals
+from domain.cards import parse
 from domain.decider import Submission
 from domain.game import Role
 from domain.names import PROPOSAL
+from domain.resettlements import Corrected, Void
+from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from services.batch import Accepted
+from services.resettling import resettle_round
 
 from .conftest import Casino
 
@@ -27,12 +31,30 @@ async def adjusting(house: Casino, player: str, command: Any) -> None:
 
 
 async def adjusted(house: Casino, player: str, amount: int, currency: str, reason: str) -> None:
+    await agreed(house, proposals.AdjustBalance(player, amount, currency, AdjustmentCode.GOODWILL, reason))
+
+
+async def agreed(house: Casino, asked: proposals.Asked) -> None:
     """One of the staff proposes it, and another one approves."""
-    stream = PROPOSAL + proposals.id_of("ops", f"{player} {amount} {reason}")
-    asked = proposals.AdjustBalance(player, amount, currency, AdjustmentCode.GOODWILL, reason)
+    stream = PROPOSAL + proposals.id_of("ops", repr(asked))
     for who, command in (("ops", proposals.Propose(asked)), ("sue", proposals.Approve())):
         answer = await house.worker.submit(Submission("lotus", who, Role.SUPERVISOR, stream, command))
         assert isinstance(answer, Accepted)
+
+
+async def settled_once_more(house: Casino, live: str, hand: str, match: str, players: tuple[str, ...]) -> None:
+    """When players had taken most of their cash: some owe then, some of it is taken, and a part is written off."""
+    for name in players:
+        cash = (await house.get(f"/v1/players/{name}"))["balance"]
+        await adjusting(house, name, wallet.Withdraw(cash - 10, "EUR"))
+    cards = Corrected(parse("As 2h Ad 7c Kc 9d"))
+    for round_id, basis in ((live, cards), (live, Void()), (hand, Void()), (match, Void())):
+        await agreed(house, proposals.Resettle(round_id, basis, "a card was misread"))
+        await resettle_round(house.worker, house.services.pool, "lotus", round_id)
+    for name in players:
+        if (await house.get(f"/v1/players/{name}"))["owed"]:
+            await adjusting(house, name, wallet.Deposit(40, "EUR"))
+            await agreed(house, proposals.WriteOff(name, 30, "EUR", "gone"))
 
 
 async def played_on(house: Casino, table: str) -> None:

@@ -14,6 +14,7 @@ COMMANDS = "/v1/tables/h1/commands"
 PLAYERS, TABLES = "/v1/players", "/v1/tables"
 DEPOSITS, WITHDRAWALS, ADJUSTMENTS = (f"/v1/players/ann/{what}" for what in ("deposits", "withdrawals", "adjustments"))
 PROPOSALS, INCIDENTS = "/v1/proposals", "/v1/incidents"
+AGAIN, WRITE_OFFS = "/v1/rounds/h1.1/resettlements", "/v1/players/ann/write-offs"
 OPERATOR, PLAYER, STUDIO = Role.OPERATOR, Role.PLAYER, Role.STUDIO
 SUPERVISOR, AUDITOR = Role.SUPERVISOR, Role.AUDITOR
 
@@ -41,6 +42,14 @@ def adjustment(**changed: Any) -> str:
 
 def incident(**changed: Any) -> str:
     return json.dumps({"table": "h1", "kind": "misdeal", "words": "x"} | changed)
+
+
+def again(**changed: Any) -> str:
+    return json.dumps({"basis": {"type": "Void"}, "reason": "x"} | changed)
+
+
+def cards(*given: str) -> dict[str, Any]:
+    return {"type": "Corrected", "cards": given}
 
 
 def table(config: str, name: str = "n", game: str = "teen_patti_2020", after: str = "") -> str:
@@ -145,6 +154,22 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a proposal of an odd name", SUPERVISOR, f"{PROPOSALS}/a.b/approve", "{}", 400, "BadId"),
     ("a proposal that is another stream", SUPERVISOR, f"{PROPOSALS}/..%2Fhouse/approve", "{}", 404, "NotFound"),
     ("a proposal of nowhere", SUPERVISOR, f"{PROPOSALS}/{'0' * 16}/approve", "{}", 404, "UnknownProposal"),
+    ("a resettlement on no basis", OPERATOR, AGAIN, '{"reason":"x"}', 400, "MissingField"),
+    ("a resettlement on a basis of one's own", OPERATOR, AGAIN, again(basis={"type": "Edited"}), 400, "InvalidValue"),
+    ("a resettlement by no cards", OPERATOR, AGAIN, again(basis=cards()), 400, "InvalidValue"),
+    ("a resettlement by a card that is none", OPERATOR, AGAIN, again(basis=cards("1x")), 400, "InvalidValue"),
+    ("a resettlement by 53 cards", OPERATOR, AGAIN, again(basis=cards(*["As"] * 53)), 400, "InvalidValue"),
+    ("a resettlement that pays as it likes", OPERATOR, AGAIN, again(payouts=[]), 400, "UnknownField"),
+    ("a resettlement for no reason", OPERATOR, AGAIN, again(reason=""), 400, "InvalidValue"),
+    ("a resettlement of an odd incident", OPERATOR, AGAIN, again(incident="a/b"), 400, "InvalidValue"),
+    ("a resettlement approved at once", OPERATOR, AGAIN, again(proposed_by="x"), 400, "UnknownField"),
+    ("a resettlement of another stream", OPERATOR, AGAIN.replace("h1.1", "..%2Fhouse"), again(), 404, "NotFound"),
+    ("a resettlement of a table", OPERATOR, AGAIN.replace("h1.1", "h1"), again(), 400, "BadId"),
+    ("a resettlement of a round that is on", OPERATOR, AGAIN, again(), 409, "RoundNotSettled"),
+    ("a write-off of nothing", OPERATOR, WRITE_OFFS, deposit(amount=0, reason="x"), 400, "InvalidValue"),
+    ("a write-off of less", OPERATOR, WRITE_OFFS, deposit(amount=-1, reason="x"), 400, "InvalidValue"),
+    ("a write-off for no reason", OPERATOR, WRITE_OFFS, deposit(), 400, "MissingField"),
+    ("a write-off of what is not owed", OPERATOR, WRITE_OFFS, deposit(reason="x"), 409, "MoreThanOwed"),
     # refused by rules
     ("more than the balance", OPERATOR, WITHDRAWALS, deposit(amount=10_001), 422, "InsufficientFunds"),
     ("more than the balance, proposed", OPERATOR, ADJUSTMENTS, adjustment(amount=-10_001), 422, "InsufficientFunds"),
@@ -230,5 +255,5 @@ async def _unless_on_record(casino: Casino, code: str) -> Any:
 
 ON_RECORD = {
     "InsufficientFunds", "WrongCurrency", "BalanceTooLarge", "StakeOffStep", "AboveSpotLimit", "AnotherRound",
-    "PlayerExists",
+    "PlayerExists", "MoreThanOwed",
 }  # fmt: skip

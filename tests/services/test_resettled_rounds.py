@@ -19,6 +19,7 @@ from services.resettling import resettle_round
 from services.round_text import written
 from services.verify import verify
 
+from . import plain_reports as plain
 from .conftest import Casino, assert_problem
 from .dossiers import KEYS, PLAYERS, SEED, Rounds, failing, standalone_failure
 from .gin import Gin
@@ -83,8 +84,9 @@ async def test_who_may_propose_it_and_what_is_refused(rounds: Resettled) -> None
         assert_problem(await house.send(path, body, house.bearer(role)), 403, "Forbidden")
     assert_problem(await house.send(path, body, rounds.tokens["ann"]), 403, "Forbidden")
     assert_problem(await house.send("/v1/rounds/live.9/resettlements", body), 409, "RoundNotSettled")
-    cancelled = rounds.ids["patti, cancelled"]
-    assert_problem(await house.send(f"/v1/rounds/{cancelled}/resettlements", body), 409, "RoundNotSettled")
+    for moved_nothing in (rounds.ids["patti, cancelled"], "m.1"):  # a hand of a match moves no money
+        asked = await house.send(f"/v1/rounds/{moved_nothing}/resettlements", body)
+        assert_problem(asked, 409, "RoundNotSettled")
     hand = f"/v1/rounds/{rounds.ids['patti, shown']}/resettlements"
     assert_problem(await house.send(hand, {**body, "basis": TRUE}), 409, "CannotBeCorrected")
     for wrong in ({"type": "Edited"}, {**TRUE, "cards": ["1x"]}, {**TRUE, "cards": []}, VOID | {"all": True}, None):
@@ -101,6 +103,8 @@ async def test_the_round_stays_as_it_was_settled_and_beside_it_stands_what_came_
     assert [each["odds"] for each in found["resettled"][1]["payouts"]] == ["refunded", "refunded"]
     history = await house.get("/v1/players/ann/bets", rounds.tokens["ann"])
     assert {each["round"] for each in history["resettled"]} == {"live.1", rounds.ids["patti, shown"], rounds.match}
+    assert (await house.get("/v1/rounds", table="live"))["resettled"] == ["live.1"]
+    assert (await house.get("/v1/rounds", table="p"))["resettled"] == [rounds.ids["patti, shown"]]
     own = await house.get("/v1/rounds/live.1", rounds.tokens["bob"])
     assert own["resettled"] == []
 
@@ -213,19 +217,25 @@ async def test_decided_again_it_comes_out_the_same(rounds: Resettled) -> None:
     assert done.compared["resettled"] == 2 + 3 + 3
 
 
-async def test_the_reports_tell_it(rounds: Resettled) -> None:
-    house = rounds.house
+async def test_the_reports_tell_what_the_log_says(rounds: Resettled) -> None:
+    house, pool = rounds.house, rounds.house.services.pool
 
-    async def rows(name: str) -> list[dict[str, Any]]:
-        return (await house.get(f"/v1/reports/{name}", house.bearer(Role.AUDITOR)))["body"]["rows"]
+    async def rows(name: str, **query: Any) -> list[dict[str, Any]]:
+        return (await house.get(f"/v1/reports/{name}", house.bearer(Role.AUDITOR), **query))["body"]["rows"]
 
+    log = plain.read(await pool.fetch("select * from events where operator = 'lotus' order by position"))
     told = await rows("resettlements")
-    assert [(each["round"], each["number"], each["basis"], each["gained"]) for each in told[:2]] == [
-        ("live.1", 1, "corrected", 0),
-        ("live.1", 2, "void", 5),
-    ]
+    by_round: dict[tuple[str, int], int] = {}
+    for each in plain.resettled(log):
+        about = (each["row"]["data"]["round"], each["row"]["data"]["number"])
+        by_round[about] = by_round.get(about, 0) + each["gained"]
+    assert {(row["round"], row["number"]): row["gained"] for row in told} == by_round
+    assert [(each["basis"], each["gained"]) for each in told[:2]] == [("corrected", 0), ("void", 5)]
     assert all(each["completed_at"] for each in told)
-    days = {each["game"]: each for each in await rows("ggr-by-day")}
-    assert (days["teen_patti_2020"]["resettled"], days["teen_patti_2020"]["ggr"]) == (5, 0)
-    for game in ("three_patti", "gin_rummy"):
-        assert days[game]["ggr"] == days[game]["rake"] - days[game]["resettled"]
+    [unfinished] = await rows("resettlements", position=told[0]["position"])
+    assert (unfinished["completed_at"], unfinished["players"]) == (None, 0)
+    owing = await rows("owed")
+    assert {row["player"]: (row["arose"], row["collected"], row["written_off"]) for row in owing} == plain.owed(log)
+    assert all(row["owed"] == row["arose"] - row["collected"] - row["written_off"] for row in owing)
+    assert all((row["since"] is not None) == (row["owed"] > 0) for row in owing)
+    assert sum(row["owed"] for row in owing) == (await rows("liability"))[0]["owed"]

@@ -25,10 +25,11 @@ from services.reconcile import reconcile
 from services.resettling import resettle_round
 from services.settlement import settle_round
 from services.timers import Timers
-from tests.services.town import OPERATOR, Town, town, until
+from tests.services.town import OPERATOR, QUICK, Town, town, until
 
-BETTORS = 320
+BETTORS = 240
 ROUND = "t.1"
+BETS = "select stream, count(*) from events where round = $1 and type = 'wallet.BetStaked' group by 1"
 SLOTS = ("A1", "B1", "A2", "B2", "A3", "B3")
 TRUE = Corrected(parse("As 2c Ad 3c 9h 4c"))
 """The scanner read the last one as the eight of diamonds: Player A had a pair of aces, but Player B wins."""
@@ -49,6 +50,8 @@ async def acme(database: str, redis_url: str) -> AsyncGenerator[Town]:
         for slot, card in zip(SLOTS, ["As", "2c", "Ad", "3c", "9h", "8d"], strict=True):
             await acme.table(Role.STUDIO, {"type": "DealCard", "slot": slot, "card": card})
         await acme.table(Role.STUDIO, {"type": "ConfirmResult", "round": round_id, "winner": "player_a"})
+        config = QUICK | {"kind": "live", "pause_seconds": 1, "betting_seconds": 600}
+        await acme.table(Role.OPERATOR, {"type": "ConfigureTable", "config": config})
         await settle_round(acme.executor, acme.pool, OPERATOR, round_id)
         for name in names[::4]:
             await acme.send("ops", Role.OPERATOR, f"wallet:{name}", wallet.Withdraw(1_190, "EUR"))
@@ -145,7 +148,8 @@ async def killed(acme: Town, steps: int) -> int | None:
 
 @pytest.mark.slow
 async def test_killed_in_the_middle_it_goes_on_and_nobody_is_settled_with_twice(acme: Town) -> None:
-    """While the same players deposit, withdraw and are paid for nothing."""
+    """While the same players deposit, withdraw and bet on the next round."""
+    on = await acme.round_is_on()
     await agreed(acme, Resettle(ROUND, TRUE, "the scanner read 4c as 8d"))
     dice = random.Random(7)
     moved: dict[str, int] = {}
@@ -154,7 +158,10 @@ async def test_killed_in_the_middle_it_goes_on_and_nobody_is_settled_with_twice(
     async def traffic() -> None:
         while not over.is_set():
             name, amount = f"p{dice.randrange(BETTORS):03}", dice.randint(1, 300)
-            kind = dice.choice((wallet.Deposit, wallet.Withdraw))
+            kind = dice.choice((wallet.Deposit, wallet.Withdraw, None))
+            if kind is None:
+                await acme.bet(name, on, tie=100)
+                continue
             done = await acme.send("ops", Role.OPERATOR, f"wallet:{name}", kind(amount, "EUR"))
             if isinstance(done, Accepted):
                 moved[name] = moved.get(name, 0) + (amount if kind is wallet.Deposit else -amount)
@@ -170,9 +177,12 @@ async def test_killed_in_the_middle_it_goes_on_and_nobody_is_settled_with_twice(
     assert await is_done(acme)
     assert await count(acme, "wallet.Resettled") == BETTORS
     found = await purses(acme)
+    staked = await acme.pool.fetch(BETS, on)
+    bets = {row["stream"].removeprefix("wallet:"): 100 * row["count"] for row in staked}
     for number, (name, (cash, owed)) in enumerate(sorted(found.items())):
         had = 0 if number % 4 == 0 else 1_190
-        assert cash - owed == had - 390 + moved.get(name, 0), name
+        assert cash - owed == had - 390 + moved.get(name, 0) - bets.get(name, 0), name
         assert cash == 0 or owed == 0
     assert moved
+    assert bets
     await check_books(acme)
