@@ -6,12 +6,6 @@ PROPOSAL, RESETTLEMENT, INCIDENT = "proposal:", "resettlement:", "incident:"
 DISPUTE, DOCKET = "dispute:", "docket:"
 
 
-def makes_rounds(stream: str) -> bool:
-    """Whether rounds are made of its events: a table's, and its players' money. Any other event that names a round is
-    about it, and may come long after."""
-    return stream.startswith((TABLE, WALLET))
-
-
 def table_of(round_id: str) -> str:
     """The table of a round id, which is `<table>.<n>`."""
     return round_id.rpartition(".")[0]

@@ -1,5 +1,5 @@
-"""What is about a round and no part of it, as incidents: the commands it came of, and its streams as the round's own
-events fold them.
+"""Incidents of a round, which are about it and no part of it: the commands they came of, and their streams as the
+round's own events fold them.
 """
 
 from typing import Any
@@ -8,10 +8,8 @@ import msgspec
 
 from domain import incidents
 from domain.decider import Stream
-from domain.names import INCIDENT
 from domain.streams import KINDS
 from infra.eventlog import EventRow
-from services.resettled_again import is_play
 
 _COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
     incidents.Reported: msgspec.json.Decoder(incidents.ReportIncident),
@@ -21,15 +19,13 @@ _COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
 """By the first event that a command gave."""
 
 
-def is_decided(row: EventRow) -> bool:
-    """Whether the round's own events decide what it came of: its play, and what was reported of it."""
-    return is_play(row) or row.stream.startswith(INCIDENT)
-
-
 def command_of(row: EventRow, text: str) -> Any:
     """The command that gave the event, from its body as it was sent. Raises MsgspecError, and KeyError where a body
     alone does not tell."""
-    return _COMMANDS[type(row.event)].decode(text)
+    event = row.event
+    if isinstance(event, incidents.Resolved) and event.proposal:  # whoever approved said yes, and no more
+        return incidents.ResolveByProposal(event.resolution, row.round or "", event.words, event.by, event.proposal)
+    return _COMMANDS[type(event)].decode(text)
 
 
 class Beside:

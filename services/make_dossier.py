@@ -13,7 +13,7 @@ from domain.auditing import OpenSeal
 from domain.decider import Submission
 from domain.game import Game, Role, SealedSeed, Viewer
 from domain.games import GAMES
-from domain.names import AUDIT, REFUSED, TABLE, WALLET, makes_rounds, table_of
+from domain.names import AUDIT, REFUSED, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from infra import codec, eventlog, vault
 from infra.eventlog import SQL, EventRow
@@ -79,7 +79,7 @@ async def story(pool: Pool, operator: str, round_id: str) -> Story | None:
     if stored is not None and game.round(codec.decode_state(stored["decider"], stored["state"])) == round_id:
         raise RoundIsOn(round_id)
     before = await _before(pool, operator, table, rows[0].version, opening)
-    beside = await _beside(pool, operator, table, [row for row in rows if makes_rounds(row.stream)])
+    beside = await _beside(pool, operator, table, rows)
     whole = sorted((*before, *rows, *beside), key=lambda row: row.position)
     return Story(operator, round_id, game, opening, tuple(whole))
 

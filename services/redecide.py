@@ -31,15 +31,15 @@ from domain.game import (
 )
 from domain.games import GAMES
 from domain.money import AMOUNT_MAX, Amount, Bet
-from domain.names import TABLE, WALLET, makes_rounds, table_of
+from domain.names import INCIDENT, TABLE, WALLET, table_of
 from domain.wallet import events as wallet
 from domain.wallet.state import Wallet
 from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
 from services import what_if
-from services.beside_rounds import Beside, command_of, is_decided
-from services.resettled_again import resettled_again
+from services.beside_rounds import Beside, command_of
+from services.resettled_again import is_play, resettled_again
 
 _AHEAD = 16
 """Events of one command: none gives more that seal something."""
@@ -80,9 +80,10 @@ def redecide(
     commands; `open_sealed` opens what was sealed for the round, as far as may be. `changes` to the table's config ask
     what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes.
 
-    Of what came to the round when it was over, resettlements are decided again; the rest has states of its own."""
+    Of what was said about the round and came to it when it was over, incidents and resettlements are decided again; the
+    rest has states of its own."""
     whole = list(rows)
-    course = _Course(operator, round_id, filter(is_decided, whole), sent, open_sealed, changes or {})
+    course = _Course(operator, round_id, filter(_is_decided, whole), sent, open_sealed, changes or {})
     try:
         while course.next_command():
             pass
@@ -224,7 +225,7 @@ class _Course:
         if event.stream != self._table or row.at == self._opened or event.rule in _OF_THE_HOUSE:
             self._ahead.popleft()
             raise _Sealed
-        submission = self._submission(row, self._table, self._read(event.asked, Role(row.role)))
+        submission = self._submission(row, self._table, self._read(event.asked, row))
         self._ahead.popleft()
         said = [self._refused(row, submission, event, moment) for moment in self._moments_of(row)]
         if event.rule not in said:
@@ -252,10 +253,8 @@ class _Course:
         """A player's or a member of staff's, from its body; the platform's own, which carry nothing, by their kind."""
         if row.command is not None:
             text = self._sent.get((row.actor, row.command))
-            if makes_rounds(row.stream):
-                yield self._submission(row, self._table, self._read(text, Role(row.role)))
-            else:
-                yield self._submission(row, row.stream, _read_beside(text, row))
+            stream = row.stream if row.stream.startswith(INCIDENT) else self._table
+            yield self._submission(row, stream, self._read(text, row))
             return
         for stream, command in self._own(row):
             yield self._submission(row, stream, command)
@@ -263,11 +262,13 @@ class _Course:
     def _submission(self, row: EventRow, stream: str, command: Any) -> Submission:
         return Submission(self._operator, row.actor, Role(row.role), stream, command, row.command or "")
 
-    def _read(self, text: str | None, role: Role) -> Any:
+    def _read(self, text: str | None, row: EventRow) -> Any:
         if text is None or text.startswith(SEALED):
             raise _Sealed
         try:
-            return msgspec.json.decode(text, type=self._game.commands[role])
+            if row.stream.startswith(INCIDENT):
+                return command_of(row, text)
+            return msgspec.json.decode(text, type=self._game.commands[Role(row.role)])
         except (msgspec.MsgspecError, KeyError) as fault:
             raise _Sealed from fault
 
@@ -319,7 +320,7 @@ class _Course:
         """The table as it is, or a wallet with the cash that it had: an event or the refusal tells, else enough."""
         if stream == self._table:
             return Stream(self._game.name, self._version, moment.state if moment else self._state)
-        if not makes_rounds(stream):
+        if stream.startswith(INCIDENT):
             return self._beside.known(stream)
         state = (moment.wallet if moment else self._wallets.get(stream)) or Wallet(self._currency)
         if refusal is not None:
@@ -384,11 +385,8 @@ class _Course:
         return replace(state, bets=bets, cash=event.after, open_stakes=sum(bet.amount for bet in bets))
 
 
-def _read_beside(text: str | None, row: EventRow) -> Any:
-    try:
-        return command_of(row, text or "")
-    except (msgspec.MsgspecError, KeyError) as fault:
-        raise _Sealed from fault
+def _is_decided(row: EventRow) -> bool:
+    return is_play(row) or row.stream.startswith(INCIDENT)
 
 
 def _given(event: Any) -> Amount:

@@ -29,7 +29,7 @@ from domain.game import (
 )
 from domain.games import GAMES
 from domain.money import Amount, Bet, Payout
-from domain.names import TABLE, WALLET, makes_rounds, table_of
+from domain.names import TABLE, WALLET, table_of
 from domain.wallet import events as wallet
 from domain.wallet.views import Account, postings
 from infra import codec, eventlog
@@ -197,8 +197,6 @@ class _Playing:
         elif row.stream.startswith(WALLET):
             self._wallet(row.stream.removeprefix(WALLET), event)
             shown = event if self._sees_wallet(row.stream.removeprefix(WALLET)) else None
-        elif not makes_rounds(row.stream):  # what is said about the round, staff to staff
-            shown = None if self._viewer.role is Role.PLAYER else event
         else:
             self._table(row, event)
             shown = told if self._tells(row, event) else None

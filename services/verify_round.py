@@ -18,14 +18,13 @@ from domain.fairness import Opening
 from domain.game import Game, PaidOut, Role, Sealed, SealedSeed, Unexplained
 from domain.games import GAMES
 from domain.money import Payout
-from domain.names import AUDIT, INCIDENT, REFUSED, RESETTLEMENT, TABLE, WALLET, makes_rounds, table_of
+from domain.names import AUDIT, REFUSED, RESETTLEMENT, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from domain.wallet.events import BetsSettled
 from domain.wallet.views import postings
 from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
-from services import beside_rounds
 from services.dossier import Dossier, Sent, rules_hash
 from services.ended import ended_of
 from services.redecide import redecide
@@ -130,8 +129,6 @@ class _Course:
                 return own and within and row.event.stream == self.table
             case str(prefix) if prefix == AUDIT:
                 return self.dossier.form == "auditor" and who == self.dossier.viewer == row.actor
-            case str(prefix) if prefix == INCIDENT:
-                return own and row.round == self.dossier.round
             case str(prefix) if prefix == RESETTLEMENT:
                 return self.is_whole and who == self.dossier.round
             case _:  # what else came to the round when it was over, as what was proposed
@@ -222,17 +219,14 @@ class _Course:
         return came and all(row.at == sent.decided for row in rows) and self._can_be_read(sent, rows[0])
 
     def _can_be_read(self, sent: Sent, row: EventRow) -> bool:
-        if not row.stream.startswith((TABLE, WALLET, REFUSED, INCIDENT)):
+        if not row.stream.startswith((TABLE, WALLET, REFUSED)):
             return True  # what is asked of no table has routes of its own, and its events tell what that was
         role = Role(row.role)
         if sent.body is None:
             sealed = self.game.hidden_cards and role is Role.PLAYER
             return self.dossier.form == "player" or (self.dossier.form == "operator" and sealed)
         try:
-            if makes_rounds(row.stream) or isinstance(row.event, CommandRefused):
-                msgspec.json.decode(sent.body, type=self.game.commands[role])
-            else:
-                beside_rounds.command_of(row, sent.body)
+            msgspec.json.decode(sent.body, type=self.game.commands[role])
         except (msgspec.MsgspecError, LookupError):
             return False
         return True

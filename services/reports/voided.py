@@ -13,7 +13,8 @@ from services.reports.report import Kind, Read
 class VoidedRound(Struct, frozen=True):
     """`round` may be a match. `refunded` is what went back to how many `players` up to the report's position, and
     `refunded_at` when that was done; none: not all of it yet. `by` is who cancelled it, `platform` the clock.
-    `paused_by` is who paused it before, where it took two persons."""
+    `paused_by` is who paused it before, where it took two persons. `incident` is of what kind what happened was, where
+    that was reported before."""
 
     position: int
     at: Micros
@@ -23,6 +24,7 @@ class VoidedRound(Struct, frozen=True):
     table: str
     currency: str
     reason: str
+    incident: str
     paused_by: str
     by: str
     role: str
@@ -35,10 +37,14 @@ class _Fold:
     def __init__(self, _threshold: Amount) -> None:
         self._play = Play()
         self._found: dict[str, VoidedRound] = {}
+        self._reported: dict[str | None, str] = {}
+        """By round: the kind of the last incident."""
 
     def take(self, read: Read) -> None:
         row, name = read.row, read.row.type.partition(".")[2]
         ended = [each for each in self._play.take(row) if each.void]
+        if row.type == "incident.Reported":
+            self._reported[row.round] = row.event.kind.value
         if read.within and name in ("RoundCancelled", "MatchRefunded"):
             about = row.event.match if name == "MatchRefunded" else row.event.round
             self._found[about] = self._void(read, about, row.event.reason)
@@ -54,10 +60,11 @@ class _Fold:
     def _void(self, read: Read, about: str, reason: str) -> VoidedRound:
         row, at = read.row, self._play.tables.of_round(about)
         refunded_at = row.at if row.type.endswith(".MatchRefunded") else None
-        where = (about, at.game, table_of(about), at.currency)
+        where, first = (about, at.game, table_of(about), at.currency), row.event.paused_by or ""
+        kind = self._reported.get(row.round, "") if row.round else ""
         return VoidedRound(
-            row.position, row.at, read.day.isoformat(), *where, reason, row.event.paused_by or "", row.actor, row.role,
-            0, 0, refunded_at,
+            row.position, row.at, read.day.isoformat(), *where, reason, kind, first, row.actor, row.role, 0, 0,
+            refunded_at,
         )  # fmt: skip
 
     def __len__(self) -> int:

@@ -3,9 +3,10 @@
 import json
 from functools import partial
 
-from domain.names import REFUSED, makes_rounds
+from domain.names import REFUSED
 from infra.eventlog import EventRow
 from services.redecide import redecide
+from services.resettled_again import is_play
 from tests.domain.pocket_house import OPERATOR, PocketHouse
 
 
@@ -14,7 +15,7 @@ def check_decided_again(house: PocketHouse, sent: dict[tuple[str, str], str]) ->
     commands = 0
     for round_id in {row.round for row in house.rows if row.round and not row.round.endswith(".77")}:
         own = [row for row in house.rows if row.round == round_id]
-        played = [row for row in own if makes_rounds(row.stream)]
+        played = [row for row in own if is_play(row)]
         rows = [row for row in house.rows if row.round == round_id or _is_refusal(row, played)]
         again = redecide(OPERATOR, round_id, rows, sent, partial(house.vault.open, OPERATOR))
         assert again.differences == ()

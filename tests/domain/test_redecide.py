@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from domain.game import Role, Sealed
-from domain.names import makes_rounds
 from domain.wallet.commands import Deposit, OpenWallet
 from infra.eventlog import EventRow
 from services.redecide import Redecided, redecide
+from services.resettled_again import is_play
 from tests.domain.decided_again import check_decided_again
 from tests.domain.pocket_house import OPERATOR
 from tests.domain.test_decider_properties import Telling, _name, story
@@ -69,7 +69,7 @@ def test_a_number_altered_anywhere_is_found(told: Telling) -> None:
 
 def test_an_event_taken_out_or_told_twice_is_found(told: Telling) -> None:
     for rows in rounds(told):
-        last = {"" if makes_rounds(row.stream) else row.stream: row for row in rows}
+        last = {"" if is_play(row) else row.stream: row for row in rows}
         """Nothing follows from the last event of the round or of an incident: that it is there, versions say."""
         for at in range(1, len(rows)):
             if rows[at] not in last.values():

@@ -48,6 +48,8 @@ async def test_a_round_that_cannot_go_on_is_voided_by_a_second_person_and_stakes
     assert {answer.json()["code"] for answer in answers if answer.status_code == 409} == {"IncidentResolved"}
     await settle_round(pit.casino.worker, pit.casino.services.pool, "lotus", "pit.1")
     assert await pit.cash() == 1_000
+    [row] = (await pit.casino.get("/v1/reports/voided-rounds"))["body"]["rows"]
+    assert (row["incident"], row["refunded"], row["paused_by"] != row["by"]) == ("deck_count", 500, True)
     await pit.casino.project()
     entries = (await pit.casino.get("/v1/audit", pit.casino.bearer(Role.AUDITOR)))["entries"]
     rules = [each["entry"]["rule"] for each in entries if each["entry"]["rule"]]

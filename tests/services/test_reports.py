@@ -143,10 +143,8 @@ async def test_incidents_are_told_with_what_was_done_about_them(played: Played) 
     told = [(row["incident"], row["round"], row["kind"], row["resolution"]) for row in rows]
     assert told == plain.incidents(played.log)
     assert {each[1:] for each in told} == {("live.1", "wrong_card", "rescan")}
-    assert {(row["role"], row["noted"], row["reported_by"] != row["resolved_by"]) for row in rows} == {
-        ("studio", 1, True)
-    }
     [reported] = rows
+    assert (reported["role"], reported["noted"]) == ("studio", 1)
     [open_still] = await played.rows("incidents", position=reported["position"])
     assert (open_still["resolution"], open_still["resolved_at"], open_still["noted"]) == ("", None, 0)
 

@@ -34,7 +34,10 @@ class Resettled(Rounds):
 
     async def resettle(self, round_id: str, basis: Any, reason: str = "the scanner misread a card") -> None:
         """Proposed by one, approved by another, and run to its end."""
-        body = {"basis": basis, "reason": reason, "incident": "5a6978f1e2d3c4b0"}
+        await self.house.project()
+        told = {"table": round_id.partition(".")[0], "round": round_id, "kind": "wrong_card", "words": reason}
+        reported = await self.house.done("/v1/incidents", told, self.house.bearer(Role.SUPERVISOR))
+        body = {"basis": basis, "reason": reason, "incident": reported["incident"]["id"]}
         await self.house.by_two(f"/v1/rounds/{round_id}/resettlements", body)
         await resettle_round(self.house.worker, self.house.services.pool, "lotus", round_id)
 
