@@ -309,8 +309,8 @@ class _Course:
             return Stream(self._game.name, self._version, moment.state if moment else self._state)
         state = (moment.wallet if moment else self._wallets.get(stream)) or Wallet(self._currency)
         if refusal is not None:
-            cash = refusal.facts.get("balance", AMOUNT_MAX // 2)
-            return Stream("wallet", 1, replace(state, cash=cash, blocked=refusal.rule == "PlayerBlocked"))
+            told = {"currency": refusal.facts.get("wallet", state.currency), "blocked": refusal.rule == "PlayerBlocked"}
+            return Stream("wallet", 1, replace(state, cash=refusal.facts.get("balance", AMOUNT_MAX // 2), **told))
         cash = next((each.event.before for each in self._soon() if each.row.stream == stream), AMOUNT_MAX // 2)
         return Stream("wallet", 1, replace(state, cash=cash))
 

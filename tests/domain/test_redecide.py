@@ -8,9 +8,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from domain.game import Sealed
+from domain.game import Role, Sealed
+from domain.wallet.commands import Deposit, OpenWallet
 from infra.eventlog import EventRow
 from services.redecide import Redecided, redecide
+from tests.domain.decided_again import check_decided_again
 from tests.domain.pocket_house import OPERATOR
 from tests.domain.test_decider_properties import Telling, _name, story
 
@@ -109,3 +111,18 @@ def test_what_is_sealed_is_left_aside_and_a_fault_of_ours_is_not(told: Telling) 
         left = redecide(OPERATOR, rows[0].round or "", rows, sent, closed)
         assert (left.left > 0, left.differences) == (True, ())
         assert "KeyError" in redecide(OPERATOR, rows[0].round or "", rows, sent, broken).differences[0].decided
+
+
+def test_a_bet_in_a_currency_that_the_table_does_not_take_is_refused_again_by_that_rule() -> None:
+    """The round's events do not tell in which currency a wallet is that never bet; the refusal does."""
+    telling = Telling()
+    for command in (OpenWallet("INR"), Deposit(10_000, "INR")):
+        telling.tell([telling.entry("wallet:ina", "ops", Role.OPERATOR, command)])
+    for _ in range(2):
+        telling.turn("due rng", [("TimeOut", "rng", 0)])
+    telling.turn("a second", [("PlaceBet", "rng", "ann", [("tie", 100)], 1)])
+    telling.turn("a second", [("PlaceBet", "rng", "ina", [("tie", 100)], 2)])
+    assert [row.event.rule for row in telling.house.rows if row.stream == "refused:ina"] == ["WrongCurrency"]
+    while not any(row.type == "wallet.BetsSettled" for row in telling.house.rows):
+        telling.turn("due rng", [("TimeOut", "rng", 0), ("Settle", "rng", "ann"), ("Conclude", "rng", 0)])
+    assert check_decided_again(telling.house, {_name(entry): entry.submission.text for entry, _ in telling.sent}) > 5
