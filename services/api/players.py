@@ -22,7 +22,7 @@ from services.api.parts import Asked
 from services.api.problems import Problem
 from services.api.proposals import PERSONS, ProposalAnswer, propose
 from services.projections import balances, resettled, rounds, statement
-from services.projections.resettled import Resettled
+from services.projections.resettled import Gain
 from services.settlement import PLATFORM
 
 Done = Response[CommandAnswer]
@@ -166,7 +166,7 @@ class HistoryPage(Struct, frozen=True):
 
     rounds: tuple[rounds.Bettor, ...]
     next: int | None
-    resettled: tuple[Resettled, ...] = ()
+    resettled: tuple[Gain, ...] = ()
     """How those of them came to the player that were settled once more; the rows above stay as they were settled."""
 
 

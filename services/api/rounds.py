@@ -16,7 +16,7 @@ from services.api.parts import Asked
 from services.api.problems import Problem
 from services.openings import RoundIsOn
 from services.projections import resettled, rounds
-from services.projections.resettled import Resettled
+from services.projections.resettled import Gain
 from services.replay import Replay
 from services.round_text import written
 from services.viewers import Window, replay_as
@@ -45,7 +45,7 @@ class RoundResult(Struct, frozen=True):
     round: rounds.Round
     bettors: tuple[rounds.Bettor, ...]
     next: str | None
-    resettled: tuple[Resettled, ...] = ()
+    resettled: tuple[Gain, ...] = ()
     """How the round came to these bettors when it was settled once more; the rows above stay as it was settled."""
 
 

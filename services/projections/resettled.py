@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 _payouts = msgspec.json.Decoder(tuple[Payout, ...])
 
 
-class Resettled(Struct, frozen=True):
+class Gain(Struct, frozen=True):
     """The round's `number`th resettlement as it came to one player: every wager with what it returns now, and what the
     player gained by the change, less than nothing for a loss."""
 
@@ -37,12 +37,12 @@ class Resettled(Struct, frozen=True):
     at: Micros
 
 
-def resettled(row: EventRow) -> Resettled:
+def resettled(row: EventRow) -> Gain:
     event, player = row.event, row.stream.removeprefix(WALLET)
-    return Resettled(row.position, event.round, event.number, player, event.gain, event.payouts, row.at)
+    return Gain(row.position, event.round, event.number, player, event.gain, event.payouts, row.at)
 
 
-def of_rows(rows: Sequence[EventRow]) -> list[Resettled]:
+def of_rows(rows: Sequence[EventRow]) -> list[Gain]:
     return [resettled(row) for row in rows if row.type == TYPE]
 
 
@@ -62,17 +62,17 @@ async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) 
         )
 
 
-def row_of(record: Any) -> Resettled:
+def row_of(record: Any) -> Gain:
     position, round_id, number, player, gain, payouts, at = record
-    return Resettled(position, round_id, number, player, gain, _payouts.decode(payouts), at)
+    return Gain(position, round_id, number, player, gain, _payouts.decode(payouts), at)
 
 
-async def of_round(pool: Pool, operator: str, round_id: str, players: Sequence[str]) -> list[Resettled]:
+async def of_round(pool: Pool, operator: str, round_id: str, players: Sequence[str]) -> list[Gain]:
     """Of these players, by name and number."""
     return [row_of(record) for record in await pool.fetch(SQL["of_round"], operator, round_id, players)]
 
 
-async def of_player(pool: Pool, operator: str, player: str, rounds: Sequence[str]) -> list[Resettled]:
+async def of_player(pool: Pool, operator: str, player: str, rounds: Sequence[str]) -> list[Gain]:
     """Of these rounds, in the order in which it came."""
     return [row_of(record) for record in await pool.fetch(SQL["of_player"], operator, rounds, player)]
 

@@ -11,7 +11,7 @@ from services.reports.play import Tables
 from services.reports.report import Kind, Read
 
 
-class Resettled(Struct, frozen=True):
+class ResettledRound(Struct, frozen=True):
     """`number` is the round's own count. `basis` is `void` or `corrected`. What the `players` gained in sum is
     `gained`, less than nothing for a loss; what of the losses their cash did not cover is `owed`. `completed_at` is
     null as long as not all were settled with by the report's position."""
@@ -38,7 +38,7 @@ class Resettled(Struct, frozen=True):
 class _Fold:
     def __init__(self, _threshold: Amount) -> None:
         self._tables = Tables()
-        self._found: dict[tuple[str, int], Resettled] = {}
+        self._found: dict[tuple[str, int], ResettledRound] = {}
 
     def take(self, read: Read) -> None:
         row = read.row
@@ -56,18 +56,18 @@ class _Fold:
             case _:
                 pass
 
-    def _opened(self, read: Read, event: resettlements.Opened) -> Resettled:
+    def _opened(self, read: Read, event: resettlements.Opened) -> ResettledRound:
         at, row = self._tables.of_round(event.round), read.row
         when = (row.position, row.at, read.day.isoformat(), event.round, event.number)
         where = (at.game, table_of(event.round), at.currency)
         basis = "void" if isinstance(event.basis, resettlements.Void) else "corrected"
         why = (basis, event.reason, event.incident, event.proposed_by, row.actor)
-        return Resettled(*when, *where, *why, None, 0, 0, 0)
+        return ResettledRound(*when, *where, *why, None, 0, 0, 0)
 
     def __len__(self) -> int:
         return len(self._found)
 
-    def rows(self) -> list[Resettled]:
+    def rows(self) -> list[ResettledRound]:
         return list(self._found.values())
 
 
@@ -77,7 +77,7 @@ RESETTLEMENTS = Kind(
     name="resettlements",
     title="Resettlements",
     words="Rounds and matches that were settled once more: when, by whom, why, and what players gained or owe by it.",
-    row=Resettled,
+    row=ResettledRound,
     fold=_Fold,
     sums=("players", "gained", "owed"),
 )
