@@ -15,15 +15,14 @@ from msgspec import Struct
 
 from domain import merkle
 from domain.game import Micros
-from domain.names import DISPUTE, PROPOSAL
+from domain.names import DISPUTE
+from domain.proposals import DecideDispute, Proposed
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
-AFTERWARDS = (DISPUTE, PROPOSAL)
-"""Streams that tell what is said about a round, perhaps years after its end."""
 DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 
@@ -139,13 +138,20 @@ async def after(pool: Pool, operator: str, position: int, limit: int = PAGE) -> 
 
 
 async def of_round(pool: Pool, operator: str, round_id: str) -> AsyncIterator[EventRow]:
-    """All events of a round in order, paged; what is said about it afterwards is no part of it."""
-    position = 0
-    while rows := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
-        for record in rows:
-            if not record["stream"].startswith(AFTERWARDS):
-                yield row_of(record)
-        position = rows[-1]["position"]
+    """All events of a round in order, paged. What is disputed of it, and how that shall be decided, is no part of it;
+    that it was settled once more is, with the proposal."""
+    position, of_disputes = 0, set[str]()
+    while records := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
+        for row in map(row_of, records):
+            if row.type == "proposal.Proposed" and _is_of_dispute(row.event):
+                of_disputes.add(row.stream)
+            if not row.stream.startswith(DISPUTE) and row.stream not in of_disputes:
+                yield row
+        position = records[-1]["position"]
+
+
+def _is_of_dispute(proposed: Proposed) -> bool:
+    return isinstance(proposed.asked, DecideDispute)
 
 
 async def of_stream(pool: Pool, operator: str, stream: str, version: int = 0) -> AsyncIterator[EventRow]:
