@@ -47,9 +47,9 @@ where operator = $1 and actor = $2 and key = $3
 select position, stream from events
 where operator = $1 and round = $2 and type = 'wallet.BetStaked' and position > $3 order by position limit $4
 
--- due: streams whose deadline has passed by the database's clock, the longest overdue first
+-- due: streams whose deadline has passed by the database's clock: tables, where players wait, then the longest overdue first
 select stream, decider, state from streams
-where operator = $1 and due <= (select clock_timestamp()) order by due limit $2
+where operator = $1 and due <= (select clock_timestamp()) order by stream like 'table:%' desc, due limit $2
 
 -- next_due: microseconds until the next deadline of any operator, to sleep no longer than that
 select (extract(epoch from min(due) - clock_timestamp()) * 1000000)::bigint from streams where due is not null
