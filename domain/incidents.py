@@ -5,7 +5,6 @@ far the round is: the table stands below. What changes the table is done by the 
 breath; a round that is over is never edited: what corrects it takes a proposal (see `domain.proposals`).
 """
 
-import hashlib
 from enum import StrEnum
 from typing import Annotated, Any, assert_never
 
@@ -252,11 +251,6 @@ class Incident(Struct, frozen=True, omit_defaults=True, tag="Incident"):
 
 State = Absent | Incident
 INITIAL: State = Absent()
-
-
-def id_of(actor: str, key: str) -> str:
-    """The id of what an actor reports under an idempotency key: so that a repetition finds the same one."""
-    return hashlib.sha256(f"{actor}\n{key}".encode()).hexdigest()[:16]
 
 
 def decide(state: State, command: Command, context: Context) -> Decision:

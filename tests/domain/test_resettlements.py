@@ -11,8 +11,8 @@ from domain.cards import parse
 from domain.decider import SettleBettor, Submission
 from domain.game import SECOND, ConcludeRound, Ended, Role, TimeOut
 from domain.games import GAMES
-from domain.names import PROPOSAL, RESETTLEMENT, TABLE, WALLET
-from domain.proposals import Approve, Propose, Resettle, id_of
+from domain.names import PROPOSAL, RESETTLEMENT, TABLE, WALLET, id_of
+from domain.proposals import Approve, Propose, Resettle
 from domain.resettlements import Advance, Advanced, Complete, Completed, Corrected, Paid, Resettlement, Void
 from domain.wallet import commands as wallet
 from domain.wallet import events

@@ -14,8 +14,8 @@ import pytest
 
 from domain.cards import parse
 from domain.game import Role
-from domain.names import PROPOSAL
-from domain.proposals import Approve, Propose, Resettle, id_of
+from domain.names import PROPOSAL, id_of
+from domain.proposals import Approve, Propose, Resettle
 from domain.resettlements import Corrected, Void
 from domain.wallet import commands as wallet
 from infra import codec, eventlog
