@@ -93,6 +93,6 @@ from events where operator = $1 and round = $2 and stream = $3 and (
     or type like '%.RoundRefunded' or type like '%.RoundSkipped'
 ) order by position
 
--- ended_match: how a match began and ended
+-- ended_match: how a match began and ended; the order is that of the index by match
 select position, stream, version, type, schema, round, command, actor, role, at, data, hash
-from events where operator = $1 and stream = $3 and type like '%.Match%' and data ->> 'match' = $2 order by version
+from events where operator = $1 and stream = $3 and type like '%.Match%' and data ->> 'match' = $2 order by position
