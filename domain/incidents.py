@@ -146,9 +146,8 @@ def _by_the_rules(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution,
             return (R.RESUME, R.UNFOUNDED)
         case IncidentPhase.FINAL | IncidentPhase.PAST:
             return (R.STANDS, R.UNFOUNDED)
-        case (
-            IncidentPhase.BETTING
-        ):  # nothing lies there to be scanned again; and a card that was seen decides bets to come
+        case IncidentPhase.BETTING:
+            # nothing lies there to be scanned again; and a card that was seen decides bets to come
             not_yet = {R.RESCAN, R.RESUME} if kind is IncidentKind.EXPOSED_CARD else {R.RESCAN}
             return tuple(each for each in _by_the_rules(kind, IncidentPhase.PLAYING) if each not in not_yet)
         case IncidentPhase.PLAYING:
@@ -184,7 +183,7 @@ class ResolveIncident(Struct, frozen=True, forbid_unknown_fields=True, tag=True)
 
 
 class ResolveByProposal(Struct, frozen=True, tag=True):
-    """What a proposal that was approved asks: it does the same breath what the resolution says."""
+    """What a proposal that was approved asks: what the resolution says is done in the same breath."""
 
     resolution: Resolution
     round: str
