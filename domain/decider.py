@@ -32,7 +32,7 @@ from domain.game import (
 )
 from domain.games import GAMES
 from domain.money import Bet, Refund, Settle, Transfer
-from domain.names import REFUSED, TABLE, WALLET, table_of
+from domain.names import DISPUTE, REFUSED, TABLE, WALLET, table_of
 from domain.streams import KINDS, Kind, kind_of
 from domain.wallet import decide as wallet_decide
 from domain.wallet.state import Wallet
@@ -364,10 +364,10 @@ class _Trial:
 
 
 def record_of(submission: Submission) -> str:
-    """The stream that keeps the refusals of this player: whose wallet it is, or whom a proposal is about; else of
-    whoever sent it."""
+    """The stream that keeps the refusals of this player: whose wallet it is, or whom a proposal or dispute is about;
+    else of whoever sent it."""
     stream = submission.stream
     if stream.startswith(WALLET):
         return REFUSED + stream.removeprefix(WALLET)
-    asked = getattr(submission.command, "asked", None)
+    asked = submission.command if stream.startswith(DISPUTE) else getattr(submission.command, "asked", None)
     return REFUSED + getattr(asked, "player", submission.actor)

@@ -3,6 +3,7 @@
 HOUSE = "house"
 TABLE, WALLET, REFUSED, AUDIT = "table:", "wallet:", "refused:", "audit:"
 PROPOSAL, RESETTLEMENT, INCIDENT = "proposal:", "resettlement:", "incident:"
+DISPUTE, DOCKET = "dispute:", "docket:"
 
 
 def table_of(round_id: str) -> str:

@@ -11,11 +11,11 @@ from typing import Annotated, assert_never
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from domain import resettlements
+from domain import disputes, resettlements
 from domain.errors import Rejected
 from domain.game import SECOND, Ask, Context, Decision, Micros, TimeOut
 from domain.incidents import Resolution, ResolveByProposal
-from domain.names import INCIDENT, PROPOSAL, RESETTLEMENT, WALLET
+from domain.names import DISPUTE, INCIDENT, PROPOSAL, RESETTLEMENT, WALLET
 from domain.resettlements import Basis, Corrected
 from domain.wallet import commands as wallet
 from domain.wallet.commands import Adjust, Code, Money, Signed, Text
@@ -65,7 +65,22 @@ class WriteOff(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     reason: Words
 
 
-Asked = AdjustBalance | Resettle | WriteOff
+class DecideDispute(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Decide a dispute; if upheld with an amount, that is given to the player. `evidence` is how many pieces of it the
+    ruling rests on: if more come before it is approved, it has to be proposed anew."""
+
+    dispute: str
+    player: str
+    round: str
+    ruling: disputes.Ruling
+    code: disputes.RulingCode
+    reason: disputes.Words
+    evidence: int
+    amount: disputes.Award = 0
+    currency: str = ""
+
+
+Asked = AdjustBalance | Resettle | WriteOff | DecideDispute
 """What is asked for; each says why (`reason`), and may say in which `round`."""
 
 
@@ -81,6 +96,11 @@ def asks(proposal: str, by: str, asked: Asked) -> tuple[Ask, ...]:
         case WriteOff():
             write_off = wallet.WriteOff(asked.amount, asked.currency, asked.reason, by, proposal)
             return (Ask(WALLET + asked.player, write_off),)
+        case DecideDispute():
+            ruled = disputes.RuleDispute(
+                asked.ruling, asked.code, asked.reason, asked.amount, asked.currency, asked.evidence, by, proposal
+            )
+            return (Ask(DISPUTE + asked.dispute, ruled),)
         case never:
             assert_never(never)
 

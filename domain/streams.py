@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from domain import auditing, house, incidents, proposals, refused, resettlements
+from domain import auditing, disputes, docket, house, incidents, proposals, refused, resettlements, watch
 from domain.game import Context, Decision, Game, Micros
 from domain.games import GAMES
 from domain.names import TABLE
@@ -101,6 +101,26 @@ _INCIDENT = Kind(
     incidents.decide,
     lambda state, _event: incidents.round_of(state),
 )
+_WATCH = Kind("watch", watch.Event, watch.Watched, watch.INITIAL, watch.evolve, watch.decide)
+
+_DISPUTE = Kind(
+    "dispute",
+    disputes.Event,
+    disputes.State,
+    disputes.INITIAL,
+    disputes.evolve,
+    disputes.decide,
+    lambda state, _event: disputes.round_of(state),
+    disputes.deadline,
+)
+_DOCKET = Kind(
+    "docket",
+    docket.Event,
+    docket.Docket,
+    docket.INITIAL,
+    docket.evolve,
+    lambda state, command, _context: Decision(docket.decide(state, command)),
+)
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -112,6 +132,9 @@ KINDS: dict[str, Kind] = {
         _PROPOSAL,
         _RESETTLEMENT,
         _INCIDENT,
+        _DISPUTE,
+        _DOCKET,
+        _WATCH,
         *map(_of_game, GAMES.values()),
     )
 }  # fmt: skip

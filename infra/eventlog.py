@@ -15,12 +15,16 @@ from msgspec import Struct
 
 from domain import merkle
 from domain.game import Micros
+from domain.names import DISPUTE
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
+AFTERWARDS = (DISPUTE,)
+"""Streams that tell what is said about a round, perhaps years after its end. What was proposed about it is told with
+what came of it."""
 DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 
@@ -136,11 +140,12 @@ async def after(pool: Pool, operator: str, position: int, limit: int = PAGE) -> 
 
 
 async def of_round(pool: Pool, operator: str, round_id: str) -> AsyncIterator[EventRow]:
-    """All events of a round in order, paged."""
+    """All events of a round in order, paged; what is said about it afterwards is no part of it."""
     position = 0
     while rows := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
         for record in rows:
-            yield row_of(record)
+            if not record["stream"].startswith(AFTERWARDS):
+                yield row_of(record)
         position = rows[-1]["position"]
 
 

@@ -32,6 +32,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """By id: each signs what the notary states of a log, so whoever knows an older one can follow to a newer."""
     expected_digest: str = ""
     """Of the code, as its release states it: what a self-check must find."""
+    dispute_days: int = 3
+    """Within how many days a dispute shall be decided, not counting those in which evidence is awaited."""
     host: str = "127.0.0.1"
     port: int = 8080
     log_format: LogFormat = "auto"
@@ -122,6 +124,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _days(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 2 and 1 <= int(text) <= 90):
+        raise ValueError("is not a number of days from 1 to 90")
+    return int(text)
+
+
 def _time_zone(text: str) -> str:
     try:
         return text if text == "UTC" else zoneinfo.ZoneInfo(text).key  # UTC is there without the database too
@@ -144,7 +152,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return read
 
 
-_SHOWN = ("host", "port", "log_format", "log_level", "time_zone", "day_begins", "expected_digest")
+_SHOWN = ("host", "port", "log_format", "log_level", "time_zone", "day_begins", "expected_digest", "dispute_days")
 _REQUIRED = {"postgres", "redis", "secret"}
 _RANDOM = "`head -c 32 /dev/urandom | base64`"
 _READERS: dict[str, tuple[Callable[[str], object], str]] = {
@@ -157,6 +165,7 @@ _READERS: dict[str, tuple[Callable[[str], object], str]] = {
     ),
     "log_keys": (_keys, f"give id:base64 of each key that signs, 32 bytes as by {_RANDOM}"),
     "expected_digest": (_digest, "give the 64 hex digits that `croupier selfcheck --digest` prints of the release"),
+    "dispute_days": (_days, "give within how many days a dispute shall be decided, as 3"),
     "host": (str, "give the address to listen on"),
     "port": (_port, "give a port from 0 to 65535"),
     "log_format": (_one_of(get_args(LogFormat)), "give one of " + ", ".join(get_args(LogFormat))),

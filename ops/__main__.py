@@ -31,7 +31,8 @@ VERBS = {
     },
     "Read and prove": {
         "dossier": ("dossier", "Write a round and all that proves it to one file."),
-        "verify": ("verify", "Verify a dossier, with nothing but the file and a public key."),
+        "dispute": ("dispute", "List, show and export what players dispute."),
+        "verify": ("verify", "Verify a dossier, or a dispute's case file, with nothing but the file and a public key."),
         "replay": ("replay", "Play a stored round or match again, event by event; or decide all rounds again."),
         "report": ("report", "Print a report, as of a position of the log: RTP, GGR, voids, large wins, liability."),
         "reconcile": ("reconcile", "Fold the log and compare every balance and projection with it."),

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 import uvicorn
@@ -55,7 +55,13 @@ async def serve(settings: Settings, unix_socket: str | None = None) -> None:
 
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, stop)
-        await server.serve()
+        watching = asyncio.create_task(app.watch.run())
+        try:
+            await server.serve()
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
 
 
 class _Server(uvicorn.Server):

@@ -26,7 +26,8 @@ def list_all(operator: str, stage: str | None) -> None:
             for each in found:
                 asked, second = type(each.asked).__name__, f"  {each.stage} by {each.decided_by}"
                 decided = second if each.decided_by else f"  {each.stage}"
-                click.echo(f"{each.id}  {asked}  by {each.proposed_by}{decided}  because: {each.asked.reason}")
+                why = " ".join(each.asked.reason.split())
+                click.echo(f"{each.id}  {asked}  by {each.proposed_by}{decided}  because: {why}")
             before = found[-1].position
 
     at_desk(operator, work)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from domain.decider import Decided, Decider, Recorded, Rule, Stream, Submission, record_of
 from domain.errors import Fact, Rejected
 from domain.game import Ended, Micros, Role, RoundTotals
-from domain.names import INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET, table_of
+from domain.names import DISPUTE, INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET, table_of
 from domain.resettlements import Advance
 from domain.streams import KINDS, kind_of
 from domain.wallet.state import Wallet
@@ -269,12 +269,13 @@ class Batch:
             self.earlier[actor, key] = Earlier(b"", StoredFence(), None, None, self.now)
 
     def _is_on_record(self, submission: Submission) -> bool:
-        """Refusals of what a player asks, of money an operator moves, and of what one person may not do alone, are
-        kept; strangers leave no trace."""
+        """Refusals of what a player asks, of money an operator moves, of what one person may not do alone, and about a
+        dispute, are kept; strangers leave no trace."""
         stream = submission.stream
-        if stream.startswith((PROPOSAL, INCIDENT)) and self._decider.stream(stream).version > 0:
+        if stream.startswith((PROPOSAL, INCIDENT, DISPUTE)) and self._decider.stream(stream).version > 0:
             return True
-        if stream.startswith((WALLET, PROPOSAL)) or (submission.role is Role.PLAYER and stream.startswith(TABLE)):
+        from_table = submission.role is Role.PLAYER and stream.startswith(TABLE)
+        if from_table or stream.startswith((WALLET, PROPOSAL, DISPUTE)):
             player = record_of(submission).removeprefix(REFUSED)
             return self._decider.stream(WALLET + player).version > 0
         return False

@@ -8,8 +8,10 @@ import msgspec
 
 from domain import incidents
 from domain.decider import Stream
+from domain.names import INCIDENT
 from domain.streams import KINDS
 from infra.eventlog import EventRow
+from services.resettled_again import is_play
 
 _COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
     incidents.Reported: msgspec.json.Decoder(incidents.ReportIncident),
@@ -17,6 +19,11 @@ _COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
     incidents.Resolved: msgspec.json.Decoder(incidents.ResolveIncident),
 }
 """By the first event that a command gave."""
+
+
+def is_decided(row: EventRow) -> bool:
+    """Whether the round's own events decide what it came of: its play, and what was reported of it."""
+    return is_play(row) or row.stream.startswith(INCIDENT)
 
 
 def command_of(row: EventRow, text: str) -> Any:

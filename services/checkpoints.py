@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,12 +22,14 @@ class NotInTheLog(Exception):
 
 
 class Checkpoint(Struct, frozen=True):
-    """Every event up to `position` has taken effect on the rows of this generation, and none after it."""
+    """Every event up to `position` has taken effect on the rows of this generation, and none after it. `kept` is what
+    the projection remembers of its rows as they are then."""
 
     generation: int
     position: int
     hash: bytes
     problem: str | None = None
+    kept: Any = None
 
 
 async def live(pool: Pool, operator: str, projection: str) -> Checkpoint:
@@ -64,8 +67,8 @@ async def apply(
             if await connection.fetchval(eventlog.SQL["hash_at"], operator, last.position) != last.hash:
                 raise NotInTheLog(f"{operator}: the log has no such event {last.position}")
             return None
-        await projection.apply(connection, Place(operator, at.generation), rows)
-    return Checkpoint(at.generation, last.position, last.hash)
+        kept = await projection.apply(connection, Place(operator, at.generation, at.kept), rows)
+    return Checkpoint(at.generation, last.position, last.hash, kept=kept)
 
 
 async def wait_for(pool: Pool, operator: str, projection: str, position: int, timeout: float) -> bool:  # noqa: ASYNC109

@@ -11,17 +11,15 @@ leaf (`leaf` in infra/eventlog.py); the public key is not in the file, for it mu
 """
 
 import hashlib
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, Raw, Struct
 
 import domain.games
 from infra.eventlog import EventRow
+from services.one_line import OneLine
 
-FORMAT = "croupier-dossier/1"
 SIZE_MAX = 64 * 1024 * 1024
 
 Form = Literal["auditor", "operator", "player"]
@@ -129,45 +127,8 @@ class Dossier(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
         return [event.row(position) for event, position in told if event]
 
 
-class BadDossier(ValueError):
-    """This is no such file, or not any more; the message says what is wrong."""
-
-
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Dossier)
-_HEAD = re.compile(rb'\{"format":"croupier-dossier/(\d{1,9})","sha256":"([0-9a-f]{64})",')
-
-
-def write(dossier: Dossier) -> bytes:
-    body = _encoder.encode(dossier)[1:]
-    head = f'{{"format":"{FORMAT}","sha256":"{hashlib.sha256(body).hexdigest()}",'
-    return head.encode() + body
-
-
-def read(raw: bytes) -> Dossier:
-    """Raises BadDossier. Nothing is parsed before its size and digest are seen to be right."""
-    body = _body(raw)
-    try:
-        dossier = _decoder.decode(b"{" + body)
-    except (msgspec.MsgspecError, RecursionError, ValueError) as fault:
-        raise BadDossier(f"it is not what its format says: {fault}") from None
-    if _encoder.encode(dossier)[1:] != body:
-        raise BadDossier("it is not written in the one way that its format says")
-    return dossier
-
-
-def _body(raw: bytes) -> bytes:
-    if len(raw) > SIZE_MAX:
-        raise BadDossier(f"it is larger than {SIZE_MAX >> 20} MB, and none is")
-    head = _HEAD.match(raw)
-    if head is None:
-        raise BadDossier(f'it is no dossier: one begins with {{"format":"{FORMAT}","sha256":"')
-    if head[1] != FORMAT.rpartition("/")[2].encode():
-        raise BadDossier(f"it is of version {head[1].decode()}, and this program reads {FORMAT}")
-    body = raw[head.end() :]
-    if hashlib.sha256(body).hexdigest().encode() != head[2]:
-        raise BadDossier("it is not as it was made: cut off, or altered (its sha256 differs)")
-    return body
+_KIND = OneLine("dossier", 1, SIZE_MAX, Dossier)
+FORMAT, write, read = _KIND.format, _KIND.write, _KIND.read
 
 
 def rules_hash(game: str) -> str:

@@ -21,6 +21,7 @@ from infra.columns import BadColumn
 from infra.eventlog import Tip
 from infra.vault import Vault
 from services.batch import Answer, Entry, NotYet, Unwritable
+from services.kept import KEPT_MAX
 from services.writer import LOCK_TIMEOUT_MS, LOST, NewerSchema, UnknownOperator, Writer
 
 BATCH_MAX = 128
@@ -76,7 +77,12 @@ class Executor:
         lane = self._lanes.get(submission.operator)
         if lane is None:
             lane = self._lanes[submission.operator] = _Lane(
-                submission.operator, self._dsn, self._vault, lambda: self.wake(submission.operator), self._is_known
+                submission.operator,
+                self._dsn,
+                self._vault,
+                lambda: self.wake(submission.operator),
+                self._is_known,
+                lambda: KEPT_MAX // len(self._lanes),
             )
         try:
             return await lane.submit(Entry(submission, fingerprint, time.time_ns() // 1000))
@@ -101,7 +107,13 @@ class _Lane:
     """One operator's queue, and the connection that holds the lock of its log while a batch is written."""
 
     def __init__(
-        self, operator: str, dsn: str, vault: Vault, wake: Callable[[], None], is_known: IsKnown | None
+        self,
+        operator: str,
+        dsn: str,
+        vault: Vault,
+        wake: Callable[[], None],
+        is_known: IsKnown | None,
+        room: Callable[[], int],
     ) -> None:
         self.operator = operator
         self.queue: deque[_Waiting] = deque()
@@ -109,6 +121,7 @@ class _Lane:
         self._vault = vault
         self._wake = wake
         self._is_known = is_known
+        self._room = room
         self._in_doubt = False
         self._seen: Tip | None = None
         self._writer: Writer | None = None
@@ -202,7 +215,7 @@ class _Lane:
     async def _write(self, entries: list[Entry]) -> list[Answer | Exception]:
         writer = self._writer
         if writer is None or writer.connection.is_closed():
-            writer = self._writer = await Writer.open(self._dsn)
+            writer = self._writer = await Writer.open(self._dsn, self._room)
             self._in_doubt = True
         if self._in_doubt:
             self._in_doubt = await self._doubts()

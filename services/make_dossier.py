@@ -152,7 +152,7 @@ async def make(pool: Pool, told: Story, form: Form, viewer: Viewer, auditing: Au
     shows = _shows(form, viewer)
     if form == "player":
         rows = [row for row in rows if not isinstance(row.event, CommandRefused) or shows(row)]
-    size, note = await _signed(pool, told.operator, rows[-1].position)
+    size, note = await signed(pool, told.operator, rows[-1].position)
     paths = await tree.inclusions(pool, told.operator, [row.position for row in rows], size)
     events = tuple(_proved(told, row, shows(row), viewer, *paths[row.position]) for row in rows)
     return Dossier(
@@ -186,14 +186,14 @@ def _proved(told: Story, row: EventRow, shown: bool, viewer: Viewer, leaf: bytes
         elif public is not None:
             seen = _shown(row, public)
             return replace(place, leaf=leaf.hex(), shown=seen)
-    return replace(place, entry=_entry(row)) if shown else replace(place, leaf=leaf.hex())
+    return replace(place, entry=entry(row)) if shown else replace(place, leaf=leaf.hex())
 
 
 def _shown(row: EventRow, public: Any) -> Shown:
     return Shown(*_place(row), Raw(codec.encode(public).encode()))
 
 
-def _entry(row: EventRow) -> StoredEvent:
+def entry(row: EventRow) -> StoredEvent:
     return StoredEvent(*_place(row), row.data)
 
 
@@ -201,7 +201,7 @@ def _place(row: EventRow) -> tuple[str, int, str, int, str | None, str | None, s
     return row.stream, row.version, row.type, row.schema, row.round, row.command, row.actor, row.role, row.at
 
 
-async def _signed(pool: Pool, operator: str, position: int) -> tuple[int, str]:
+async def signed(pool: Pool, operator: str, position: int) -> tuple[int, str]:
     """The first tree that has the position, and what was signed of it; what was just written is signed in a moment."""
     until = time.monotonic() + _SIGNED_WITHIN_S
     while (row := await pool.fetchrow(tree.SQL["first_over"], operator, position)) is None:
@@ -220,17 +220,26 @@ async def _commands(pool: Pool, told: Story, form: Form, viewer: Viewer, keys: V
     names = list(dict.fromkeys((row.actor, row.command) for row in ours if row.command is not None))
     if form == "player":
         names = [name for name in names if name[0] == viewer.actor]
-    records = await pool.fetch(SQL["commands_of"], told.operator, [who for who, _ in names], [key for _, key in names])
-    sent = (_sent(told, record, keys) for record in records)
-    return tuple(sorted(sent, key=lambda each: (each.first, each.actor, each.key)))
+    return await sent(pool, told.operator, names, lambda body: _clear(told, body, keys))
 
 
-def _sent(told: Story, record: Any, keys: Vault | None) -> Sent:
+def _clear(told: Story, body: str, keys: Vault | None) -> str | None:
+    if not body.startswith(SEALED):
+        return body
+    return keys.open(told.operator, told.game.name, vault.read(body)).decode() if keys else None
+
+
+async def sent(
+    pool: Pool, operator: str, names: Sequence[tuple[str, str]], clear: Callable[[str], str | None]
+) -> tuple[Sent, ...]:
+    """These commands, by actor and key, in order; `clear` gives of a body what may be told."""
+    records = await pool.fetch(SQL["commands_of"], operator, [who for who, _ in names], [key for _, key in names])
+    found = (_sent(record, clear) for record in records)
+    return tuple(sorted(found, key=lambda each: (each.first, each.actor, each.key)))
+
+
+def _sent(record: Any, clear: Callable[[str], str | None]) -> Sent:
     outcome = _stored.decode(record["outcome"])
-    body: str | None = record["body"]
-    if body is not None and body.startswith(SEALED):
-        sealed = vault.read(body)
-        body = keys.open(told.operator, told.game.name, sealed).decode() if keys else None
     return Sent(
         actor=record["actor"],
         key=record["key"],
@@ -239,7 +248,7 @@ def _sent(told: Story, record: Any, keys: Vault | None) -> Sent:
         first=record["first"],
         last=record["last"],
         refused=outcome.rule if isinstance(outcome, StoredRefused) else None,
-        body=body,
+        body=clear(record["body"]) if record["body"] is not None else None,
     )
 
 

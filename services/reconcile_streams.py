@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from domain.games import GAMES
 from domain.money import Amount
 from domain.names import WALLET
+from domain.streams import KINDS
 from domain.wallet.state import Wallet
 from domain.wallet.views import Account, postings
 from infra import codec, eventlog
@@ -136,8 +136,7 @@ class _Folding:
         where = f"of {self.stream} at version {version}"
         findings.same(f"position {where}", position, stored["position"])
         findings.same(f"balance {where}", state.cash if isinstance(state, Wallet) else 0, stored["balance"])
-        game = GAMES.get(self._decider)
-        findings.same(f"due time {where}", game.deadline(state) if game else None, stored["due"])
+        findings.same(f"due time {where}", KINDS[self._decider].deadline(state), stored["due"])
         if stored["state_schema"] == codec.STATE_SCHEMA:  # an older shape is folded anew when it is next needed
             findings.same(f"state {where}", codec.encode(state), stored["state"])
 

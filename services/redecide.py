@@ -38,8 +38,8 @@ from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
 from services import what_if
-from services.beside_rounds import Beside, command_of
-from services.resettled_again import is_play, resettled_again
+from services.beside_rounds import Beside, command_of, is_decided
+from services.resettled_again import resettled_again
 
 _AHEAD = 16
 """Events of one command: none gives more that seal something."""
@@ -83,7 +83,7 @@ def redecide(
     Of what was said about the round and came to it when it was over, incidents and resettlements are decided again; the
     rest has states of its own."""
     whole = list(rows)
-    course = _Course(operator, round_id, filter(_is_decided, whole), sent, open_sealed, changes or {})
+    course = _Course(operator, round_id, filter(is_decided, whole), sent, open_sealed, changes or {})
     try:
         while course.next_command():
             pass
@@ -153,8 +153,7 @@ class _Course:
     @property
     def position(self) -> int:
         """Of the event that is next."""
-        stored = self._peek()
-        return stored.row.position if stored else 0
+        return stored.row.position if (stored := self._peek()) else 0
 
     def _opening(self) -> tuple[_Stored, Game[Any, Any, Any]]:
         """What comes before it, as the match that a first hand opens, needs the table before it just so."""
@@ -384,10 +383,6 @@ class _Course:
                 return state
         self._bettors[stream] = (staked, returned, closed)
         return replace(state, bets=bets, cash=event.after, open_stakes=sum(bet.amount for bet in bets))
-
-
-def _is_decided(row: EventRow) -> bool:
-    return is_play(row) or row.stream.startswith(INCIDENT)
 
 
 def _given(event: Any) -> Amount:

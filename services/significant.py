@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from domain import house, incidents, proposals, resettlements, selfcheck
+from domain import disputes, house, incidents, proposals, resettlements, selfcheck, watch
 from domain.auditing import SealOpened
 from domain.game import Micros, PaidOut, TableFaulted
 from domain.games import GAMES
@@ -32,6 +32,8 @@ class SignificantKind(StrEnum):
     KEY_MINTED = "key_minted"
     KEY_ROTATED = "key_rotated"
     KEY_REVOKED = "key_revoked"
+    KEY_USED = "key_used"
+    TURNED_AWAY = "turned_away"
     CONFIG_CHANGED = "config_changed"
     TABLE_OPENED = "table_opened"
     TABLE_DRAINING = "table_draining"
@@ -54,9 +56,14 @@ class SignificantKind(StrEnum):
     PROPOSAL_DECLINED = "proposal_declined"
     PROPOSAL_WITHDRAWN = "proposal_withdrawn"
     PROPOSAL_EXPIRED = "proposal_expired"
+    DISPUTE_OPENED = "dispute_opened"
+    DISPUTE_OVERDUE = "dispute_overdue"
+    DISPUTE_DECIDED = "dispute_decided"
+    DISPUTE_WITHDRAWN = "dispute_withdrawn"
     PLAYER_BLOCKED = "player_blocked"
     PLAYER_UNBLOCKED = "player_unblocked"
     LOG_RESUMED = "log_resumed"
+    BOOKS_DIFFERED = "books_differed"
     SELF_CHECK_FAILED = "self_check_failed"
     MANIFEST_ACCEPTED = "manifest_accepted"
     LARGE_WIN = "large_win"
@@ -81,6 +88,9 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     house.KeyMinted: SignificantKind.KEY_MINTED,
     house.KeyRevoked: SignificantKind.KEY_REVOKED,
     house.LogResumed: SignificantKind.LOG_RESUMED,
+    watch.KeyUsed: SignificantKind.KEY_USED,
+    watch.TurnedAway: SignificantKind.TURNED_AWAY,
+    watch.BooksDiffered: SignificantKind.BOOKS_DIFFERED,
     selfcheck.SelfChecked: SignificantKind.SELF_CHECK_FAILED,
     selfcheck.ManifestAccepted: SignificantKind.MANIFEST_ACCEPTED,
     wallet.Adjusted: SignificantKind.ADJUSTED,
@@ -93,6 +103,10 @@ _ELSEWHERE: dict[type, SignificantKind] = {
     proposals.Declined: SignificantKind.PROPOSAL_DECLINED,
     proposals.Withdrawn: SignificantKind.PROPOSAL_WITHDRAWN,
     proposals.Expired: SignificantKind.PROPOSAL_EXPIRED,
+    disputes.DisputeOpened: SignificantKind.DISPUTE_OPENED,
+    disputes.DisputeOverdue: SignificantKind.DISPUTE_OVERDUE,
+    disputes.DisputeDecided: SignificantKind.DISPUTE_DECIDED,
+    disputes.DisputeWithdrawn: SignificantKind.DISPUTE_WITHDRAWN,
     wallet.Blocked: SignificantKind.PLAYER_BLOCKED,
     wallet.Unblocked: SignificantKind.PLAYER_UNBLOCKED,
     SealOpened: SignificantKind.SEAL_OPENED,

@@ -5,7 +5,7 @@ it asks for it.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -41,6 +41,7 @@ from services.batch import (
     streams_named,
 )
 from services.ended import ended_of, query_of
+from services.kept import KEPT_MAX, Kept
 from services.refold import fold_stream
 
 SQL = queries("executor")
@@ -81,15 +82,17 @@ class Writer:
     A process frozen in the middle of a prepare would hold the log with neither timeout to end it.
     """
 
-    def __init__(self, connection: postgres.Connection, dsn: str) -> None:
+    def __init__(self, connection: postgres.Connection, dsn: str, room: Callable[[], int]) -> None:
         self.connection = connection
         self._dsn = dsn
         self._prepared: dict[str, Any] = {}
         self.seen: eventlog.Tip | None = None
         """Where the log stood after the last batch."""
+        self._kept = Kept(room)
 
     @classmethod
-    async def open(cls, dsn: str) -> "Writer":
+    async def open(cls, dsn: str, room: Callable[[], int] = lambda: KEPT_MAX) -> "Writer":
+        """`room` is for how many streams there is at a time (services/kept.py)."""
         connection = await postgres.connect(
             dsn,
             name="executor",
@@ -97,7 +100,7 @@ class Writer:
             idle_in_transaction_session_timeout=str(IDLE_TIMEOUT_MS),
             lock_timeout=str(LOCK_TIMEOUT_MS),
         )
-        session = cls(connection, dsn)
+        session = cls(connection, dsn, room)
         try:
             await session._prepare()
         except BaseException:
@@ -135,6 +138,7 @@ class Writer:
             await self._fetch("append", operator, *batch.arguments())
         await self.connection.execute("commit")
         self.seen = eventlog.Tip(batch.epoch, batch.position, batch.tip, batch.now, "")
+        self._kept.keep(batch.streams)
         return answers
 
     async def _lock(self, operator: str) -> None:
@@ -168,21 +172,33 @@ class Writer:
         """The log's head and time, and all that the commands are known to need, in one query."""
         streams = set[str]().union(*(streams_named(entry.submission) for entry in entries))
         keys = {(e.submission.actor, e.submission.key) for e in entries if e.submission.key}
-        rows = await self._rows(operator, streams, keys)
+        kept = self._kept.among(streams)
+        rows = await self._rows(operator, streams - kept.keys(), keys)
         head = next((row for row in rows if row["kind"] == "head"), None)
         if head is None:
             raise UnknownOperator(operator)
         now = max(head["now"], head["at"])
         batch = Batch(operator, head["first"], head["bytes"], now, vault, epoch=head["last"])
+        self._kept.check(alone=self._left_it_so(batch))
         await self._take_in(batch, rows, keys)
+        await self._load(batch, kept)
         return batch
+
+    def _left_it_so(self, batch: Batch) -> bool:
+        """Does the log stand where our last batch left it? The hash of the chain's last link tells."""
+        seen = self.seen
+        return seen is not None and (seen.epoch, seen.position, seen.hash) == (batch.epoch, batch.position, batch.tip)
 
     async def _rows(self, operator: str, streams: Collection[str], keys: Collection[Key]) -> list[asyncpg.Record]:
         actors, names = texts([actor for actor, _ in keys]), texts([name for _, name in keys])
         return await self._fetch("load", operator, texts(list(streams)), actors, names)
 
     async def _load(self, batch: Batch, streams: Collection[str] = (), keys: Collection[Key] = ()) -> None:
-        await self._take_in(batch, await self._rows(batch.operator, streams, keys), keys)
+        kept = self._kept.among(streams)
+        batch.streams.update(kept)
+        missing = [name for name in streams if name not in kept]
+        if missing or keys:
+            await self._take_in(batch, await self._rows(batch.operator, missing, keys), keys)
 
     async def _take_in(self, batch: Batch, rows: list[asyncpg.Record], keys: Collection[Key]) -> None:
         batch.earlier.update(dict.fromkeys(keys))

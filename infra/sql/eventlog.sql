@@ -2,7 +2,7 @@
 select position, stream, version, type, schema, round, command, actor, role, at, data, hash
 from events where operator = $1 and position > $2 order by position limit $3
 
--- events_of_round: all that happened in a round: the table's events and its bettors' money, in order
+-- events_of_round: all that is about a round: the table's events, its bettors' money, and what was said of it, in order
 select position, stream, version, type, schema, round, command, actor, role, at, data, hash
 from events where operator = $1 and round = $2 and position > $3 order by position limit $4
 

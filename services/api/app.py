@@ -10,6 +10,7 @@ from litestar.plugins.prometheus import PrometheusConfig
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
 from services.api import (
+    disputes,
     docs,
     dossiers,
     health,
@@ -36,6 +37,7 @@ from services.api.lines import tell_request
 from services.api.parts import Asked, Parts, Tables
 from services.api.problems import BODY_MAX
 from services.api.tables import TableCommands, table_commanded
+from services.watch import Watch
 from services.wiring import Services
 
 _COUNTING = PrometheusConfig(app_name="api", prefix="croupier_http", group_path=True)
@@ -53,6 +55,8 @@ class Api(Litestar):
 
     table_commands: TableCommands
     hub: Hub
+    watch: Watch
+    """To be run beside the server: it tells the log who came."""
 
     def end(self) -> None:
         """The process is about to end: let those go who follow a table, they will come again elsewhere."""
@@ -81,14 +85,16 @@ _V1 = (
     *proposals.HANDLERS,
     *resettlements.HANDLERS,
     *incidents.HANDLERS,
+    *disputes.HANDLERS,
     *keys.HANDLERS,
 )
 
 
 def create_app(services: Services) -> Api:
     secret, pool = services.settings.secret, services.pool
-    hub = Hub(pool, services.redis)
-    parts = Parts(services, Gate(pool, secret), Door(services.executor, services.vault, secret), Tables(pool), hub)
+    hub, watch = Hub(pool, services.redis), Watch(services.executor)
+    door = Door(services.executor, services.vault, secret)
+    parts = Parts(services, Gate(pool, secret, watch), door, Tables(pool), hub)
     app = Api(
         [
             Router("/v1", route_handlers=_V1, include_in_schema=False, middleware=[_COUNTING.middleware]),
@@ -107,5 +113,5 @@ def create_app(services: Services) -> Api:
         openapi_config=docs.config(),
         logging_config=None,
     )
-    app.table_commands, app.hub = TableCommands(parts), hub
+    app.table_commands, app.hub, app.watch = TableCommands(parts), hub, watch
     return app

@@ -22,11 +22,14 @@ from domain.names import HOUSE
 from infra import codec, eventlog
 from infra.postgres import Pool
 from services.api import bodies, problems
+from services.watch import Watch
 
 HOUSE_AGE_S = 1.0
 NEW_KEY_AGE_S = 0.05
 """A key that is not known may have been minted just now: then the house is looked at again, after so long."""
 TOKEN_S_MAX = 3_600
+KEY_S = 3_600
+"""How long a key that was verified is taken for what it is; then it is looked at, and seen to be used, again."""
 KNOWN_MAX = 20_000
 BEARER_MAX = 1_024
 """Longer than any of ours: what is remembered of a bearer shall stay small, whoever sends it."""
@@ -82,8 +85,10 @@ class _House(msgspec.Struct, frozen=True):
 class Gate:
     """Tells who a bearer is, and mints the tokens of players."""
 
-    def __init__(self, pool: Pool, secret: bytes) -> None:
+    def __init__(self, pool: Pool, secret: bytes, watch: Watch | None = None) -> None:
+        """Without a watch nobody hears who came: for a gate that only mints."""
         self._pool = pool
+        self._watch = watch
         self._token_secret = hmac.digest(secret, b"croupier-player-token-1", "sha256")
         self._known: dict[str, _Known] = {}
         self._houses: dict[str, _House] = {}
@@ -135,8 +140,16 @@ class Gate:
         key = await self._live_key(operator, key_id)
         digest = key.digest if key else _digest("")
         if not hmac.compare_digest(_digest(secret).encode(), digest.encode()) or key is None:
+            await self._turned_away(operator, key_id)
             raise problems.unauthorized("This key is unknown or revoked.")
-        return _Known(Caller(operator, key.actor, key.role, key.id), key.id, float("inf"))
+        if self._watch is not None:
+            self._watch.took(operator, key.id)
+        return _Known(Caller(operator, key.actor, key.role, key.id), key.id, time.time() + KEY_S)
+
+    async def _turned_away(self, operator: str, key_id: str) -> None:
+        """Of operators that are there: anybody may name one."""
+        if self._watch is not None and (await self._house(operator)).keys:
+            self._watch.turned_away(operator, key_id if bodies.is_id(key_id) else "")
 
     async def is_key(self, operator: str, name: str) -> bool:
         """Is this the id of a key that opens, or of whom one speaks for?"""
@@ -165,6 +178,7 @@ class Gate:
             raise problems.unauthorized("This is neither a key nor a player token of ours.") from None
         operator, player, key = claims["iss"], claims["sub"], claims.get("key", "")
         if await self._live_key(operator, key) is None:
+            await self._turned_away(operator, key)
             raise problems.unauthorized("The key that minted this token is revoked.")
         return _Known(Caller(operator, player, Role.PLAYER), key, float(claims["exp"]))
 

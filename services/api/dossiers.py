@@ -47,7 +47,7 @@ async def read_dossier(request: Asked, round_id: FromPath[str]) -> Response[Doss
     """A round that is over, in one file that proves itself. To a player it tells what that player may know; of the
     rest it has the hashes. To an operator or auditor it has all events, and what is sealed stays so."""
     caller, pool = request.caller, request.parts.pool
-    told = await _story(request, round_id)
+    told = await story_of(request, round_id)
     form: dossier.Form = "player" if caller.role is Role.PLAYER else "operator"
     try:
         made = await make_dossier.make(pool, told, form, caller.viewer)
@@ -62,7 +62,7 @@ async def make_auditors_dossier(request: Asked, round_id: FromPath[str]) -> Resp
     an event, and stands in it."""
     command, parts = await command_of(request), request.parts
     why = decode(_make, command.body).why
-    told = await _story(request, round_id)
+    told = await story_of(request, round_id)
     seed = await make_dossier.opened_seed(parts.pool, parts.services.vault, told)
     asked = OpenSeal(told.opening.position, told.table, told.round, why)
     accepted = await parts.door.send(command, AUDIT + request.caller.actor, asked)
@@ -75,7 +75,8 @@ async def make_auditors_dossier(request: Asked, round_id: FromPath[str]) -> Resp
     return _file(made, replayed(accepted))
 
 
-async def _story(request: Asked, round_id: str) -> Story:
+async def story_of(request: Asked, round_id: str) -> Story:
+    """Of a round that is over and small enough to be told over HTTP."""
     try:
         told = await make_dossier.story(request.parts.pool, request.caller.operator, checked_round(round_id))
     except RoundIsOn:

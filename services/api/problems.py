@@ -77,7 +77,15 @@ def title_of(code: str) -> str:
 
 # --- Refused by a rule --------------------------------------------------------------------------------------------
 
-UNKNOWN = {"UnknownPlayer", "UnknownTable", "UnknownKey", "UnknownProposal", "UnknownIncident", "NeverFound"}
+UNKNOWN = {
+    "UnknownPlayer",
+    "UnknownTable",
+    "UnknownKey",
+    "UnknownProposal",
+    "UnknownIncident",
+    "UnknownDispute",
+    "NeverFound",
+}
 _BOUNDS = re.compile(
     r"^(Above|Below|Over|TooMany|Insufficient|NotEnough|NoSuch|Off|Wrong|False|Unknown)"
     r"|(OffStep|TooLarge|OutOfRange|Fractions|Disagree|TheEntry)$"

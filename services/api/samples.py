@@ -8,11 +8,15 @@ from typing import Any
 
 import msgspec
 
+from domain import disputes
 from domain.cards import parse
+from domain.game import Role
 from domain.games import teen_patti_2020
 from domain.money import Payout
+from services.api.disputes import DisputeAnswer, DisputePage
 from services.api.players import HistoryPage, StatementPage
 from services.api.rounds import RoundPage, RoundResult
+from services.disputes import DisputeCase, DisputeEvent, DisputeView
 from services.projections.rounds import Bettor, Round
 from services.projections.statement import Kind, Movement
 
@@ -99,11 +103,36 @@ _MOVED = (
     Movement(1_042, "ann", Kind.BET, "table-1.42", -600, 10_000, 9_400, "bet-0001", _AT + 5 * _SECOND),
 )
 
+_HEARD = _AT + disputes.DAY
+_DUE = _AT + 3 * disputes.DAY
+_RULING = disputes.DisputeDecided(
+    disputes.Ruling.UPHELD, disputes.RulingCode.SETTLEMENT_ERROR, "The tie was paid at the wrong odds.", 500, "INR",
+    "7f3a90c1d2e4", "b81d02c9aa10", "4be0a2c17f93d658",
+)  # fmt: skip
+_SAID = (
+    DisputeEvent(1_110, _AT, "ann", Role.PLAYER, disputes.DisputeOpened(
+        "ann", "table-1.42", "bet-0001", "My bet on the tie was paid too little.", "ann", Role.PLAYER, _DUE)),
+    DisputeEvent(1_140, _HEARD, "ann", Role.PLAYER, disputes.EvidenceAttached(
+        "ann", Role.PLAYER, "The picture of my screen.", "mail 12", 64 * "0", _DUE)),
+    DisputeEvent(1_207, _HEARD + _SECOND, "b81d02c9aa10", Role.OPERATOR, _RULING),
+)  # fmt: skip
+_DISPUTE = DisputeView(
+    "9f2c4b7a1d0e3586", disputes.DisputeStage.UPHELD, "ann", "table-1.42", "bet-0001", "ann", _DUE, None, False, 1,
+    _RULING, 1_207,
+)  # fmt: skip
+_OPEN = DisputeView(
+    "9f2c4b7a1d0e3586", disputes.DisputeStage.OPEN, "ann", "table-1.42", "bet-0001", "ann", _DUE, None, False, 0,
+    None, 1_110,
+)  # fmt: skip
+
 SAMPLES: dict[Any, Any] = {
     RoundPage: RoundPage((_GIN, _MATCH, _CHIPS, _BETS), None),
     RoundResult: RoundResult(_CHIPS, _HANDS, None),
     HistoryPage: HistoryPage((_HANDS[0], _ANNS_BETS), None),
     StatementPage: StatementPage(_MOVED, None),
+    DisputePage: DisputePage((_DISPUTE,), None),
+    DisputeCase: DisputeCase(_DISPUTE, _SAID, "/v1/rounds/table-1.42/replay", "/v1/rounds/table-1.42/dossier"),
+    DisputeAnswer: DisputeAnswer(1_111, _AT, _OPEN),
 }
 
 

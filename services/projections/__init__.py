@@ -3,7 +3,7 @@
 from services.projections.audit import AUDIT
 from services.projections.balances import BALANCES
 from services.projections.projection import Place, Projection
-from services.projections.rounds import ROUNDS
+from services.projections.round_rows import ROUNDS
 from services.projections.statement import STATEMENT
 
 PROJECTIONS: tuple[Projection, ...] = (

@@ -6,7 +6,7 @@ they show of the result is what the game's own `public` shows to somebody who is
 chips at the table, of which the game's `chips` tells.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -18,12 +18,10 @@ from domain.games import GAMES
 from domain.money import Amount, Payout
 from domain.names import TABLE, WALLET
 from domain.wallet import events
-from infra import columns
 from infra.eventlog import EventRow
-from infra.postgres import Connection, Pool
+from infra.postgres import Pool
 from infra.sql import queries
 from services.projections import resettled
-from services.projections.projection import Place, Projection
 
 SQL = queries("rounds")
 LAST = 2**63 - 1
@@ -100,23 +98,53 @@ _wagers = msgspec.json.Decoder(tuple[Payout, ...])
 
 
 class Book:
-    """Rounds and bettors as a batch changes them."""
+    """Rounds and bettors as a batch changes them, over those that were known before it."""
 
-    def __init__(self, rounds: Sequence[Round] = (), bettors: Sequence[Bettor] = ()) -> None:
-        self.rounds = {each.round: each for each in rounds}
-        self.bettors = {(each.round, each.player): each for each in bettors}
-        self._at = {(each.round, each.wagers[0].spot): each.player for each in bettors if each.wagers}
+    def __init__(self, known: "Book | None" = None) -> None:
+        self.rounds: dict[str, Round] = {}
+        self.bettors: dict[tuple[str, str], Bettor] = {}
+        self.seats: dict[tuple[str, str], str] = {}
         """Who holds chips at which spot of a round; of no use for other rounds."""
+        self._known = known
+
+    def add(self, rounds: Iterable[Round] = (), bettors: Iterable[Bettor] = ()) -> None:
+        """Rows as they were saved."""
+        self.rounds.update((each.round, each) for each in rounds)
+        for each in bettors:
+            self.bettors[each.round, each.player] = each
+            if each.wagers:
+                self.seats[each.round, each.wagers[0].spot] = each.player
+
+    def take_over(self, changed: "Book") -> None:
+        """What a batch made of these."""
+        self.rounds.update(changed.rounds)
+        self.bettors.update(changed.bettors)
+        self.seats.update(changed.seats)
+
+    def forget(self, rounds: Collection[str]) -> None:
+        for about in rounds:
+            del self.rounds[about]
+        self.bettors = {key: each for key, each in self.bettors.items() if each.round not in rounds}
+        self.seats = {key: player for key, player in self.seats.items() if key[0] not in rounds}
+
+    def round(self, about: str) -> Round | None:
+        return self.rounds.get(about) or (self._known.round(about) if self._known else None)
+
+    def bettor(self, about: str, player: str) -> Bettor | None:
+        return self.bettors.get((about, player)) or (self._known.bettor(about, player) if self._known else None)
+
+    def player_at(self, about: str, spot: str) -> str:
+        return self.seats.get((about, spot)) or (self._known.player_at(about, spot) if self._known else "")
 
     def take(self, row: EventRow) -> tuple[str, ...]:
         """The players whose rows this event changed."""
         about = told_of(row)
         if about is None:
             return ()
-        before = self.rounds.get(about) or _begun(row, about)
+        before = self.round(about) or _begun(row, about)
         if row.type.startswith("wallet."):
             player = row.stream.removeprefix(WALLET)
-            wagered = _wagered(self.bettors.get((about, player)), row, about, player)
+            wagered = _wagered(self.bettor(about, player), row, about, player)
             self.rounds[about] = self._counted(before, wagered, row)
             return (player,)
         if after := _told(before, row):
@@ -125,17 +153,16 @@ class Book:
 
     def _moved(self, round_: Round, chips: PaidIn | PaidOut, row: EventRow) -> str:
         spot = chips.spot if isinstance(chips, PaidIn) else chips.payout.spot
-        player = chips.player or self._at[round_.round, spot]
-        self._at[round_.round, spot] = player
-        after = _seated(self.bettors.get((round_.round, player)), row, round_, player, chips)
+        player = chips.player or self.player_at(round_.round, spot)
+        self.seats[round_.round, spot] = player
+        after = _seated(self.bettor(round_.round, player), row, round_, player, chips)
         self.rounds[round_.round] = self._counted(round_, after, row)
         return player
 
     def _counted(self, round_: Round, after: Bettor, row: EventRow) -> Round:
         """The round with this bettor as he is now."""
-        key = (after.round, after.player)
-        before = self.bettors.get(key)
-        self.bettors[key] = after
+        before = self.bettor(after.round, after.player)
+        self.bettors[after.round, after.player] = after
         staked, returned = (before.staked, before.returned) if before else (0, 0)
         return replace(
             round_,
@@ -272,71 +299,6 @@ def _bettor(
     )
 
 
-async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
-    await resettled.apply(connection, place, rows)
-    told = [(about, row) for row in rows if (about := told_of(row)) is not None]
-    if not told:
-        return
-    book = await _load(connection, place, told)
-    for _, row in told:
-        book.take(row)
-    await _save(connection, place, book)
-
-
-async def _load(connection: Connection, place: Place, told: Sequence[tuple[str, EventRow]]) -> Book:
-    """The rows of which these events tell."""
-    key = (place.operator, place.generation)
-    rounds = await connection.fetch(SQL["load"], *key, list({about for about, _ in told}))
-    bettors: Sequence[Any] = ()
-    if pairs := {(about, row.stream) for about, row in told if row.type.startswith("wallet.")}:
-        of_rounds = columns.texts([about for about, _ in pairs])
-        of_players = columns.texts([stream.removeprefix(WALLET) for _, stream in pairs])
-        bettors = await connection.fetch(SQL["load_bettors"], *key, of_rounds, of_players)
-    if seated := list({about for about, row in told if not row.type.startswith("wallet.") and moved_by(row)}):
-        bettors = [*bettors, *await connection.fetch(SQL["load_seated"], *key, seated)]
-    return Book([round_of(record) for record in rounds], [bettor_of(record) for record in bettors])
-
-
-async def _save(connection: Connection, place: Place, book: Book) -> None:
-    key = (place.operator, place.generation)
-    rounds = list(book.rounds.values())
-    await connection.execute(
-        SQL["save"],
-        *key,
-        columns.texts([each.round for each in rounds]),
-        columns.texts([each.table for each in rounds]),
-        columns.texts([each.game for each in rounds]),
-        columns.numbers([each.number for each in rounds]),
-        columns.texts([each.status for each in rounds]),
-        columns.numbers([each.opened_at for each in rounds]),
-        columns.numbers([each.closed_at for each in rounds]),
-        columns.numbers([each.ended_at for each in rounds]),
-        columns.numbers([each.bettors for each in rounds]),
-        columns.numbers([each.staked for each in rounds]),
-        columns.numbers([each.returned for each in rounds]),
-        columns.nullable([bytes(each.result).decode() if each.result else None for each in rounds]),
-        columns.numbers([each.first for each in rounds]),
-        columns.numbers([each.last for each in rounds]),
-    )
-    bettors = list(book.bettors.values())
-    if not bettors:
-        return
-    await connection.execute(
-        SQL["save_bettors"],
-        *key,
-        columns.texts([each.round for each in bettors]),
-        columns.texts([each.player for each in bettors]),
-        columns.texts([each.status for each in bettors]),
-        columns.numbers([each.staked for each in bettors]),
-        columns.numbers([each.returned for each in bettors]),
-        columns.texts([_encode(each.wagers).decode() for each in bettors]),
-        columns.numbers([each.placed_at for each in bettors]),
-        columns.numbers([each.ended_at for each in bettors]),
-        columns.numbers([each.first for each in bettors]),
-        columns.numbers([each.last for each in bettors]),
-    )
-
-
 def round_of(record: Any) -> Round:
     round_ = Round(*record)
     return replace(round_, result=msgspec.Raw(record["result"].encode())) if record["result"] else round_
@@ -375,6 +337,3 @@ async def history(
     """A player's bet history, the newest round first; the cursor is `first` (T25)."""
     until = LAST if before is None else before
     return [bettor_of(record) for record in await pool.fetch(SQL["history"], operator, player, until, limit)]
-
-
-ROUNDS = Projection("rounds", apply, (SQL["clear"], SQL["clear_bettors"], resettled.SQL["clear"]))

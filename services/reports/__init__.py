@@ -2,6 +2,7 @@
 body byte for byte. One line each; a family has a page."""
 
 from services.reports.adjustments import ADJUSTMENTS
+from services.reports.disputes import DISPUTES
 from services.reports.ggr import GGR
 from services.reports.incidents import INCIDENTS
 from services.reports.large_wins import LARGE_WINS
@@ -24,5 +25,6 @@ REPORTS: dict[str, Kind] = {
         LIABILITY,
         RESETTLEMENTS,
         OWED,
+        DISPUTES,
     )
 }

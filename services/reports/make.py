@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from domain.disputes import DisputeOpened
 from domain.house import OperatorOpened
 from domain.money import AMOUNT_MAX
 from domain.names import HOUSE, WALLET
@@ -109,15 +110,22 @@ async def _read(
         for row in rows:
             day = days.of(row.at)
             within = (question.first or day) <= day <= (question.last or day)
-            yield Read(row, day, within, currencies.get(row.stream, ""))
+            yield Read(row, day, within, currencies.get(_wallet_of(row) or "", ""))
         at = rows[-1].position
 
 
 async def _currencies(pool: Pool, operator: str, rows: Sequence[EventRow]) -> dict[str, str]:
     """Of the wallets of a page: not of all, there may be millions."""
-    wallets = list({row.stream for row in rows if row.stream.startswith(WALLET)})
+    wallets = list({wallet for row in rows if (wallet := _wallet_of(row))})
     found = await pool.fetch(SQL["currencies"], operator, wallets) if wallets else []
     return {record["stream"]: record["currency"] for record in found}
+
+
+def _wallet_of(row: EventRow) -> str | None:
+    """Whose currency the event is told in."""
+    if isinstance(row.event, DisputeOpened):
+        return WALLET + row.event.player
+    return row.stream if row.stream.startswith(WALLET) else None
 
 
 async def _name(pool: Pool, operator: str) -> str:

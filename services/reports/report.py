@@ -83,8 +83,8 @@ class Report(Struct, frozen=True):
 
 
 class Read(Struct, frozen=True):
-    """An event as it is counted: on which gaming day, whether that is within the period, and, of a wallet, its currency
-    where the report asks for it."""
+    """An event as it is counted: on which gaming day, whether that is within the period, and, of a wallet or of what
+    a player disputes, its currency where the report asks for it."""
 
     row: EventRow
     day: date

@@ -81,6 +81,14 @@ def test_a_correction_takes_two_persons(told: list[str]) -> None:
     assert approved["proposal"]["decided_by"] != proposed["proposal"]["proposed_by"]
 
 
+def test_a_dispute_is_heard_decided_by_two_and_proved(told: list[str]) -> None:
+    heard, approved, case = answers(told[8])
+    assert (heard["dispute"]["evidence"], approved["proposal"]["stage"]) == (1, "approved")
+    assert case["dispute"]["stage"] == "rejected"
+    assert [each["event"]["type"] for each in case["events"]][-1] == "dispute.Decided"
+    assert "dispute.case.json is true: all" in told[8]
+
+
 def test_the_two_commands_are_verbs() -> None:
     console = re.findall(r"^```console\n(.*?)^```$", (HOUSE / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]
     verbs = re.findall(r"^\$ \./croupier (\w+)", console, re.MULTILINE)

@@ -86,6 +86,20 @@ def owed(log: list[Row]) -> dict[str, tuple[int, int, int]]:
     return {player: (each[0], each[1], each[2]) for player, each in sums.items()}
 
 
+def disputes(log: list[Row]) -> list[tuple[Any, ...]]:
+    """Of each: its name, pieces of evidence, whether overdue, withdrawn, decided, upheld, and what was given."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in log:
+        kind, _, name = row["stream"].partition(":")
+        if kind == "dispute":
+            found.setdefault(name, defaultdict(int))[row["type"].partition(".")[2]] += 1
+            if row["type"] == "dispute.Decided":
+                found[name]["upheld"] += row["data"]["ruling"] == "upheld"
+                found[name]["amount"] += row["data"]["amount"]
+    names = ("EvidenceAttached", "Overdue", "Withdrawn", "Decided", "upheld", "amount")
+    return [(name, *(counts[each] for each in names)) for name, counts in found.items()]
+
+
 def performance(log: list[Row]) -> dict[tuple[str, str, str], dict[str, int]]:
     """By game, table and spot."""
     sums: dict[tuple[str, str, str], Any] = {}

@@ -2,18 +2,48 @@
 
 from typing import Any
 
+import httpx
+
 from domain import proposals
 from domain.cards import parse
 from domain.decider import Submission
-from domain.game import Role
-from domain.names import PROPOSAL
+from domain.disputes import OpenDispute
+from domain.game import Role, TimeOut
+from domain.names import DISPUTE, PROPOSAL
 from domain.resettlements import Corrected, Void
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from services.batch import Accepted
+from services.reports.days import GamingDays
+from services.reports.make import make
+from services.reports.report import Question, Report
 from services.resettling import resettle_round
 
+from . import plain_reports as plain
 from .conftest import Casino
+
+DAYS = GamingDays()
+
+
+class Played:
+    """A casino whose log ends at `position`, and that log as plain dicts."""
+
+    def __init__(self, house: Casino, position: int, log: list[plain.Row], states: list[tuple[str, Any]]) -> None:
+        self.house = house
+        self.position = position
+        self.log = log
+        self.states = states
+        """As the executor folded them, by who decides."""
+
+    async def report(self, name: str, days: GamingDays = DAYS, **asked: Any) -> Report:
+        question = Question(name, **{"position": self.position, **asked})
+        return await make(self.house.services.pool, "lotus", question, days)
+
+    async def rows(self, name: str, days: GamingDays = DAYS, **asked: Any) -> list[dict[str, Any]]:
+        return list((await self.report(name, days, **asked)).body.rows)
+
+    async def ask(self, name: str, role: Role = Role.AUDITOR, **query: Any) -> httpx.Response:
+        return await self.house.ask("GET", f"/v1/reports/{name}", self.house.bearer(role), params=query)
 
 
 async def taken_back_in_part(house: Casino, token: str) -> None:
@@ -55,6 +85,30 @@ async def settled_once_more(house: Casino, live: str, hand: str, match: str, pla
         if (await house.get(f"/v1/players/{name}"))["owed"]:
             await adjusting(house, name, wallet.Deposit(40, "EUR"))
             await agreed(house, proposals.WriteOff(name, 30, "EUR", "gone"))
+
+
+async def disputed(house: Casino, player: str, token: str, round_id: str) -> None:
+    """Of six one is upheld with money, one without, one rejected, one withdrawn; one is overdue, one open."""
+    supervisor, operator = house.bearer(Role.SUPERVISOR), house.bearer(Role.OPERATOR)
+    upheld = {"ruling": "upheld", "code": "system_fault", "reason": "as you say", "evidence": 1}
+    rulings: list[dict[str, Any] | None] = [
+        upheld | {"amount": 195, "currency": "EUR"},
+        upheld,
+        {"ruling": "rejected", "code": "by_the_rules", "reason": "no", "evidence": 1},
+        None,
+    ]
+    for number, ruling in enumerate(rulings):
+        body = {"round": round_id, "words": f'{number}\n=HYPERLINK("x")', "player": player}
+        path = f"/v1/disputes/{(await house.done('/v1/disputes', body))['dispute']['id']}"
+        await house.done(f"{path}/evidence", {"words": "see"}, token)
+        if ruling is None:
+            await house.done(f"{path}/withdraw", {}, token)
+        else:
+            await house.by_two(f"{path}/ruling", ruling, supervisor, operator)
+    late = OpenDispute(player, round_id, "late", "late", 0)
+    for who, role, command in (("ops", Role.OPERATOR, late), ("platform", Role.CLOCK, TimeOut())):
+        await house.worker.submit(Submission("lotus", who, role, f"{DISPUTE}late", command))
+    await house.done("/v1/disputes", {"round": round_id, "words": "open"}, token)
 
 
 async def played_on(house: Casino, table: str) -> None:

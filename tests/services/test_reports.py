@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from anyio import to_thread
 from click.testing import CliRunner
@@ -24,38 +23,14 @@ from services.api import rulebook
 from services.reports import REPORTS
 from services.reports import make as making
 from services.reports.days import GamingDays
-from services.reports.make import make
-from services.reports.report import Question, Report
 
 from . import plain_reports as plain
 from .conftest import Casino, assert_problem
 from .dossiers import PLAYERS, Rounds
 from .gin import Gin
-from .reported import adjusted, adjusting, played_on, settled_once_more, taken_back_in_part
+from .reported import DAYS, Played, adjusted, adjusting, disputed, played_on, settled_once_more, taken_back_in_part
 
-DAYS = GamingDays()
 FORMULA = '=HYPERLINK("http://example.org")'
-
-
-class Played:
-    """A casino whose log ends at `position`, and that log as plain dicts."""
-
-    def __init__(self, house: Casino, position: int, log: list[plain.Row], states: list[tuple[str, Any]]) -> None:
-        self.house = house
-        self.position = position
-        self.log = log
-        self.states = states
-        """As the executor folded them, by who decides."""
-
-    async def report(self, name: str, days: GamingDays = DAYS, **asked: Any) -> Report:
-        question = Question(name, **{"position": self.position, **asked})
-        return await make(self.house.services.pool, "lotus", question, days)
-
-    async def rows(self, name: str, days: GamingDays = DAYS, **asked: Any) -> list[dict[str, Any]]:
-        return list((await self.report(name, days, **asked)).body.rows)
-
-    async def ask(self, name: str, role: Role = Role.AUDITOR, **query: Any) -> httpx.Response:
-        return await self.house.ask("GET", f"/v1/reports/{name}", self.house.bearer(role), params=query)
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +51,7 @@ async def played(house_of_module: Casino) -> Played:
         await adjusted(house, player, amount, "INR" if player == "ina" else "EUR", reason)
     await settled_once_more(house, "live.1", rounds.ids["patti, shown"], "m.m1", PLAYERS)
     await adjusting(house, "bob", wallet.Deposit(50_000, "EUR", "ref-2"))
+    await disputed(house, "ann", rounds.tokens["ann"], "t.1")
     position = await house.position()
     records = await pool.fetch(
         "select position, stream, type, at, actor, role, data from events where operator = 'lotus' order by position"
@@ -181,10 +157,21 @@ async def test_adjustments_are_the_wallets_own_events(played: Played) -> None:
         for row in played.log
         if row["type"] == "wallet.Adjusted"
     ]
-    assert len(expected) == 3
+    assert len(expected) == 4
     shown = [(each["position"], f"wallet:{each['player']}", *map(each.get, names)) for each in told.body.rows]
     assert shown == expected
-    assert told.header.totals == ({"currency": "EUR", "amount": 250}, {"currency": "INR", "amount": -33})
+    assert told.header.totals == ({"currency": "EUR", "amount": 445}, {"currency": "INR", "amount": -33})
+
+
+async def test_disputes_are_told_with_what_came_of_them(played: Played) -> None:
+    told = await played.report("disputes")
+    names = ("dispute", "evidence", "overdue", "withdrawn", "decided", "upheld", "amount")
+    assert [tuple(row[name] for name in names) for row in told.body.rows] == plain.disputes(played.log)
+    sums = {"opened": 6, "overdue": 1, "withdrawn": 1, "decided": 3, "upheld": 2, "amount": 195}
+    assert told.header.totals == ({"currency": "EUR", **sums},)
+    [first, *_, open_one] = told.body.rows
+    assert (first["code"], first["days"], first["proposed_by"] != first["approved_by"]) == ("system_fault", 0, True)
+    assert (open_one["ended_at"], open_one["days"], open_one["role"]) == (None, None, "player")
 
 
 @pytest.mark.parametrize("least", [1, 400, 5_000, 9_250, 9_251])
@@ -370,10 +357,8 @@ async def test_a_question_that_cannot_be_answered_is_told_why(
     assert len(rulebook.meaning(code)) > 20
 
 
-async def test_what_would_have_too_many_rows_is_asked_for_in_parts(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(making, "ROWS_MAX", 3)
+async def test_too_many_rows_are_asked_for_in_parts(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "ROWS_MAX", 4)
     assert (await played.ask("adjustments", position=played.position)).status_code == 200
     assert_problem(await played.ask("game-performance"), 422, "TooManyRows")
 

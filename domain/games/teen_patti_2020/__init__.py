@@ -1,7 +1,7 @@
 """Teen Patti 20-20, house-banked: players bet on which of two three-card hands wins.
 
-Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with pausing, scans, deck),
-evolve, views, explain.
+Pages in reading order: rules.md, rules, pays (with joint), commands, events, state, decide (with pausing, scans and
+deck), evolve, views, explain.
 """
 
 from domain.cards import Card

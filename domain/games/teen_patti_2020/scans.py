@@ -40,9 +40,8 @@ def _scanned(
     else:
         return events.CardDealt(state.round.id, command.slot, command.card, None, due)
     limit = context.now + state.table.config.pause_limit
-    return events.RoundPaused(
-        state.round.id, fault, 0, limit, command.slot, command.card, by=pausing.told_by(state.round, context)
-    )
+    by = pausing.told_by(state.round, context)
+    return events.RoundPaused(state.round.id, fault, 0, limit, command.slot, command.card, by=by)
 
 
 def rescan(state: Opened, command: commands.RescanCards, context: Context) -> Decision:
