@@ -15,15 +15,16 @@ from msgspec import Struct
 
 from domain import merkle
 from domain.game import Micros
-from domain.names import DISPUTE, PROPOSAL
+from domain.names import DISPUTE
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
-AFTERWARDS = (DISPUTE, PROPOSAL)
-"""Streams that tell what is said about a round, perhaps years after its end."""
+AFTERWARDS = (DISPUTE,)
+"""Streams that tell what is said about a round, perhaps years after its end. What was proposed about it is told with
+what came of it."""
 DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 

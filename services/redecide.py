@@ -386,6 +386,7 @@ class _Course:
 
 
 def _is_decided(row: EventRow) -> bool:
+    """Whether the round's own events decide what it came of: its play, and what was reported of it."""
     return is_play(row) or row.stream.startswith(INCIDENT)
 
 
