@@ -22,8 +22,23 @@ NOTES_MAX = 50
 
 Words = Annotated[Text, Meta(min_length=1)]
 """For staff; players are told the kind alone."""
-Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
-RoundId = Annotated[str, Meta(max_length=81, pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}(?![\s\S])")]
+Id = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9_-]+(?![\s\S])",
+        description="1 to 64 of A-Z a-z 0-9 _ and -.",
+    ),
+]
+RoundId = Annotated[
+    str,
+    Meta(
+        max_length=81,
+        pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}(?![\s\S])",
+        description="A round's id, as `table-1.42`, or a match's, as `table-1.m3`.",
+    ),
+]
 
 
 class Rule(StrEnum):
