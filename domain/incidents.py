@@ -53,6 +53,10 @@ class Rule(StrEnum):
 
 
 class IncidentKind(StrEnum):
+    """What went wrong. `wrong_card`: another card is on record than lies on the table. `missing_card`: one cannot be
+    read, or is gone. `dropped_card`: one left the table. `exposed_card`: one was seen before its time. `deck_count`:
+    the deck has not its 52 cards. `late_bet`: a bet is said to have been in time, or not to have been."""
+
     MISDEAL = "misdeal"
     """Cards were dealt in another way than the rules say."""
     EXPOSED_CARD = "exposed_card"
@@ -79,6 +83,10 @@ class IncidentKind(StrEnum):
 
 
 class Resolution(StrEnum):
+    """What is done about it. While the round is on: `resume` it as it was, `rescan` its cards from the first, `void` it
+    (or by `void_match` the match), and stakes go back. Once it is over: `correct` or `void`, by a resettlement, or it
+    `stands`. `unfounded`: it was not so."""
+
     RESUME = "resume"
     """The round goes on as it was (T27)."""
     RESCAN = "rescan"
