@@ -16,15 +16,13 @@ from msgspec import Struct
 from domain import merkle
 from domain.game import Micros
 from domain.names import DISPUTE
+from domain.proposals import DecideDispute, Proposed
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
-AFTERWARDS = (DISPUTE,)
-"""Streams that tell what is said about a round, perhaps years after its end. What was proposed about it is told with
-what came of it."""
 DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 
@@ -140,12 +138,18 @@ async def after(pool: Pool, operator: str, position: int, limit: int = PAGE) -> 
 
 
 async def of_round(pool: Pool, operator: str, round_id: str) -> AsyncIterator[EventRow]:
-    """All events of a round in order, paged; what is said about it afterwards is no part of it."""
-    position = 0
+    """All events of a round in order, paged. Disputes about it, and rulings that were proposed, are no part of it; what
+    else was proposed about it is told with what came of it."""
+    position, rulings = 0, set[str]()
     while rows := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
         for record in rows:
-            if not record["stream"].startswith(AFTERWARDS):
-                yield row_of(record)
+            if record["stream"].startswith(DISPUTE) or record["stream"] in rulings:
+                continue
+            row = row_of(record)
+            if isinstance(row.event, Proposed) and isinstance(row.event.asked, DecideDispute):
+                rulings.add(row.stream)
+            else:
+                yield row
         position = rows[-1]["position"]
 
 
