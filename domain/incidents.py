@@ -21,8 +21,23 @@ NOTES_MAX = 50
 
 Words = Annotated[Text, Meta(min_length=1)]
 """For staff; players are told the kind alone."""
-Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
-RoundId = Annotated[str, Meta(max_length=81, pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}(?![\s\S])")]
+Id = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9_-]+(?![\s\S])",
+        description="1 to 64 of A-Z a-z 0-9 _ and -.",
+    ),
+]
+RoundId = Annotated[
+    str,
+    Meta(
+        max_length=81,
+        pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}(?![\s\S])",
+        description="A round's id, as `table-1.42`, or a match's, as `table-1.m3`.",
+    ),
+]
 
 
 class Rule(StrEnum):
@@ -37,6 +52,10 @@ class Rule(StrEnum):
 
 
 class IncidentKind(StrEnum):
+    """What went wrong. `wrong_card`: another card is on record than lies on the table. `missing_card`: one cannot be
+    read, or is gone. `dropped_card`: one left the table. `exposed_card`: one was seen before its time. `deck_count`:
+    the deck has not its 52 cards. `late_bet`: a bet is said to have been in time, or not to have been."""
+
     MISDEAL = "misdeal"
     """Cards were dealt in another way than the rules say."""
     EXPOSED_CARD = "exposed_card"
@@ -63,6 +82,10 @@ class IncidentKind(StrEnum):
 
 
 class Resolution(StrEnum):
+    """What is done about it. While the round is on: `resume` it as it was, `rescan` its cards from the first, `void` it
+    (or by `void_match` the match), and stakes go back. Once it is over: `correct` or `void`, by a resettlement, or it
+    `stands`. `unfounded`: it was not so."""
+
     RESUME = "resume"
     """The round goes on as it was (T27)."""
     RESCAN = "rescan"

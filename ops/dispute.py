@@ -98,7 +98,7 @@ def export(operator: str, dispute: str, out: Path, for_player: bool, keys: Path 
     out.write_bytes(raw)
     if keys is not None:
         keys.write_text("".join(f"{key}\n" for key in known))
-    click.echo(f"{out}: {len(raw):,} bytes; croupier verify {out} --key {keys or 'KEYS'}")
+    click.echo(f"{out}: {len(raw):,} bytes; croupier verify {out} --key {keys or 'KEYS, as --keys FILE writes them'}")
 
 
 async def _made(desk: Desk, dispute: str, form: CaseForm) -> bytes:

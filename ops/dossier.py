@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from domain.game import Role, Viewer
+from domain.names import WALLET
+from infra import eventlog
 from infra.settings import Settings
 from infra.vault import VaultClosed
 from ops.desk import ID
@@ -49,7 +51,7 @@ def command(
     out.write_bytes(raw)
     if keys is not None:
         keys.write_text("".join(f"{key}\n" for key in known))
-    click.echo(f"{out}: {len(raw):,} bytes; croupier verify {out} --key {keys or 'KEYS'}")
+    click.echo(f"{out}: {len(raw):,} bytes; croupier verify {out} --key {keys or 'KEYS, as --keys FILE writes them'}")
 
 
 async def _made(
@@ -65,6 +67,8 @@ async def _made(
                 viewer = Viewer(auditor, Role.AUDITOR)
                 return await make_dossier.make(services.pool, told, "auditor", viewer, opened), keys
             if player:
+                if not await services.pool.fetch(eventlog.SQL["stream"], told.operator, WALLET + player):
+                    raise click.ClickException(f"{told.operator} has no player {player!r}; GET /v1/players lists them")
                 return await make_dossier.make(services.pool, told, "player", Viewer(player, Role.PLAYER)), keys
             return await make_dossier.make(services.pool, told, "operator", Viewer("", Role.OPERATOR)), keys
         except NotSigned as unsigned:
@@ -86,7 +90,7 @@ async def _story(services: Services, round_id: str, operator: str | None) -> Sto
         case [one]:
             return one
         case []:
-            hint = ": a match has a dossier for each of its rounds" if is_match(round_id) else ""
-            raise click.ClickException(f"the log knows no round {round_id!r}{hint}")
+            hint = "a match has a dossier for each of its rounds" if is_match(round_id) else "GET /v1/rounds lists them"
+            raise click.ClickException(f"the log knows no round {round_id!r}: {hint}")
         case _:
             raise click.ClickException(f"several operators have a round {round_id!r}: say which with --operator")

@@ -1,8 +1,10 @@
 """`croupier proposal`: what was proposed, and what became of it. It is approved over HTTP, where keys say who."""
 
+from typing import assert_never
+
 import click
 
-from domain.proposals import Stage
+from domain.proposals import AdjustBalance, Asked, DecideDispute, Resettle, Stage, WriteOff
 from ops.desk import ID, Desk, at_desk, show
 from services.api.proposals import one, page
 
@@ -24,13 +26,29 @@ def list_all(operator: str, stage: str | None) -> None:
         wanted, before = None if stage is None else Stage(stage), None
         while found := await page(desk.pool, operator, stage=wanted, before=before, limit=_PAGE):
             for each in found:
-                asked, second = type(each.asked).__name__, f"  {each.stage} by {each.decided_by}"
-                decided = second if each.decided_by else f"  {each.stage}"
-                why = " ".join(each.asked.reason.split())
-                click.echo(f"{each.id}  {asked}  by {each.proposed_by}{decided}  because: {why}")
+                decided = f"{each.stage} by {each.decided_by}" if each.decided_by else each.stage
+                asked, why = type(each.asked).__name__, " ".join(each.asked.reason.split())
+                what = f"{asked}  {_about(each.asked)}  by {each.proposed_by}"
+                click.echo(f"{each.id}  {what}  {decided}  because: {why}")
             before = found[-1].position
 
     at_desk(operator, work)
+
+
+def _about(asked: Asked) -> str:
+    """Of whom or what, and how much, in minor units."""
+    match asked:
+        case AdjustBalance():
+            return f"{asked.player} {asked.amount:+,} {asked.currency}"
+        case WriteOff():
+            return f"{asked.player} {asked.amount:,} {asked.currency}"
+        case Resettle():
+            return f"{asked.round} {type(asked.basis).__name__}"
+        case DecideDispute():
+            given = f" {asked.amount:+,} {asked.currency}" if asked.amount else ""
+            return f"{asked.dispute} {asked.ruling}{given}"
+        case never:
+            assert_never(never)
 
 
 @command.command("show")

@@ -1,4 +1,4 @@
-"""The verb `verify`: is a dossier true? It needs the file and a public key, and nothing that runs."""
+"""The verb `verify`: is a dossier or a case file true? It needs the file and a public key, and nothing that runs."""
 
 import sys
 from pathlib import Path
@@ -13,14 +13,15 @@ _KEY_MAX = 64 * 1024
 
 
 @click.command(
-    help="Verify a dossier, without server, database or network: one line a check, exit 1 at the first that fails."
+    help="Verify a dossier, or a dispute's case file, without server, database or network: one line a check, exit 1 at "
+    "the first that fails."
 )
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
     "--key",
     required=True,
     help="Who may have signed: a file with a public key on each line (`demo --out` leaves log.pub), or such a key. "
-    "Have it from elsewhere than the dossier.",
+    "Have it from elsewhere than the file.",
 )
 def command(file: Path, key: str) -> None:
     keys = _keys(key)

@@ -38,7 +38,8 @@ def _dossier(raw: bytes, keys: Sequence[PublicKey]) -> Iterator[Check]:
     try:
         told = dossier.read(raw)
     except BadFile as bad:
-        yield Check(f"the file is a whole dossier ({dossier.FORMAT})", str(bad))
+        or_case = "" if kind_of(raw) else f"; a dispute's case file, with {case_file.FORMAT}"
+        yield Check(f"the file is a whole dossier ({dossier.FORMAT})", f"{bad}{or_case}")
         return
     yield Check(f"the file is a whole dossier ({dossier.FORMAT}): {told.round} of {told.game}, {_whose(told)}")
     yield from _in_log(told, told.seen, keys)

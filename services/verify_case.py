@@ -157,11 +157,13 @@ class _Hearing:
             ruling: DisputeDecided = decided.event
             two = ruling.proposed_by != ruling.approved_by == decided.actor
             yield _holds(f"two persons decided it: {ruling.proposed_by} and {ruling.approved_by}", two)
-            what = f"what was given is in the player's wallet: {ruling.amount} {ruling.currency}".rstrip()
+            given = f"what was given is in the player's wallet: {ruling.amount} {ruling.currency}"
+            what = given if ruling.amount else "nothing was given, as it says"
             gave = [(ruling.amount, ruling.proposal, ruling.proposed_by)] if ruling.amount else []
             yield _holds(what, gave == [(row.event.amount, row.event.proposal, row.event.proposed_by) for row in paid])
             follows = all(row.position == decided.position + 1 and row.actor == decided.actor for row in paid)
-            yield _holds("in the same breath", follows)
+            if ruling.amount:
+                yield _holds("it came there in the same breath", follows)
         if self.case.form == "operator":
             yield from self._proposals(decided)
 
@@ -171,7 +173,8 @@ class _Hearing:
             if row.stream.startswith(PROPOSAL):
                 found[row.stream] = proposals.evolve(found.get(row.stream, proposals.INITIAL), row.event)
         about = [each for each in found.values() if isinstance(each, Proposal) and self._is_about(each.asked)]
-        yield _holds(f"{len(found)} rulings were proposed, each about this dispute", len(about) == len(found))
+        what = "1 ruling was proposed, about" if len(found) == 1 else f"{len(found)} rulings were proposed, each about"
+        yield _holds(f"{what} this dispute", len(about) == len(found))
         approved = {
             name: each for name, each in found.items() if isinstance(each, Proposal) and each.stage is Stage.APPROVED
         }
@@ -232,7 +235,11 @@ def _told(row: EventRow) -> str:
         case DisputeOpened():
             what = f"opened about {event.bet or 'the round'}, due {_moment(event.due)}: {_line(event.words)}"
         case EvidenceAttached():
-            kept = f" ({event.reference} {event.sha256})" if event.reference or event.sha256 else ""
+            kept = (
+                f" ({' '.join(filter(None, (event.reference, event.sha256)))})"
+                if event.reference or event.sha256
+                else ""
+            )
             what = f"evidence{kept}: {_line(event.words)}"
         case EvidenceAsked():
             what = f"asked the player, up to {_moment(event.until)}: {_line(event.words)}"

@@ -11,7 +11,12 @@ Money = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units,
 Signed = Annotated[int, Meta(ge=-AMOUNT_MAX, le=AMOUNT_MAX, description="Whole minor units, up or down.")]
 Code = Annotated[str, Meta(pattern=r"^[A-Z]{3}(?![\s\S])", description="ISO 4217 code of the currency.")]
 Text = Annotated[
-    str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*(?![\s\S])")
+    str,
+    Meta(
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*(?![\s\S])",
+        description="One line of plain text, without control marks.",
+    ),
 ]
 
 

@@ -218,7 +218,8 @@ class Guard:
         gate: Gate = connection.app.state.parts.gate
         caller = await gate.caller(connection.headers.get("authorization", ""))
         if caller.role not in self.roles:
-            raise problems.forbidden(caller.role, f"it takes one of the roles {', '.join(self.roles)}")
+            which = "one of the roles" if self.roles[1:] else "the role"
+            raise problems.forbidden(caller.role, f"it takes {which} {', '.join(self.roles)}")
         connection.scope["user"] = caller
 
 

@@ -13,17 +13,27 @@ from litestar.params import QueryParameter
 from msgspec import Meta
 
 from domain.money import AMOUNT_MAX
+from services.api import wanted
 from services.api.problems import Problem
 
 T = TypeVar("T")
 
-Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
+Id = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9_-]+(?![\s\S])",
+        description="1 to 64 of A-Z a-z 0-9 _ and -.",
+    ),
+]
 Why = Annotated[
     str,
     Meta(
         min_length=1,
         max_length=200,
         pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
+        description="One line of plain text, without control marks.",
     ),
 ]
 """Why something is opened, for the record: one line, without marks that turn the text about them round."""
@@ -35,6 +45,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ROUND = re.compile(r"[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}")
 _UNKNOWN_FIELD = re.compile(r"unknown field `(.*?)`", re.DOTALL)
 _NAME = re.compile(rb'"([^"]*)"\s*:')
+_MISSING = re.compile(r"missing required field `(.*?)`", re.DOTALL)
 _PLACE = re.compile(r"at `\$\.?(.*?)`$", re.DOTALL)
 
 
@@ -69,26 +80,38 @@ def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
     try:
         value = decoder.decode(body)
     except msgspec.ValidationError as fault:
-        raise misshapen(fault) from None
+        raise misshapen(fault, decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise _malformed(fault) from None
     _check_repeats(body)
     return value
 
 
-def misshapen(fault: msgspec.ValidationError) -> Problem:
-    """Well-formed JSON of the wrong shape: the texts are msgspec's, which name the field and what was expected."""
+def misshapen(fault: msgspec.ValidationError, shape: Any) -> Problem:
+    """Well-formed JSON of the wrong shape: the texts are msgspec's, which name the field and what was expected, and
+    ours where it only says that another value was."""
     text = str(fault)[:300]
-    facts = {"field": place[1][:100]} if (place := _PLACE.search(text)) else {}
+    place = found[1][:100] if (found := _PLACE.search(text)) else ""
+    facts = {"field": place} if place else {}
     if unknown := _UNKNOWN_FIELD.search(text):
         return Problem(400, "UnknownField", f"{text}. Leave it out.", facts={"field": unknown[1][:100]})
-    if "missing required field" in text:
-        return Problem(400, "MissingField", f"{text}.", facts=facts)
+    if missing := _MISSING.search(text):
+        field = ".".join(filter(None, (place, missing[1][:100])))
+        return Problem(400, "MissingField", f"{text}.{_choices(shape, field)}", facts={"field": field})
     if text.startswith("Expected `int`, got `float`"):
         return Problem(400, "WrongType", f"{text}: whole numbers only, without point or exponent.", facts=facts)
     if re.match(r"Expected `[^`]*`(, got `| - at)", text):
         return Problem(400, "WrongType", f"{text}.", facts=facts)
-    return Problem(400, "InvalidValue", f"{text}.", facts=facts)
+    if " matching regex " in text:
+        told = wanted.form(shape, place) or "GET /docs has the pattern that it must have."
+        return Problem(400, "InvalidValue", f"The text at `$.{place}` is not as it must be: {told}", facts=facts)
+    choices = _choices(shape, place) if text.startswith("Invalid ") else ""
+    return Problem(400, "InvalidValue", f"{text}.{choices}", facts=facts)
+
+
+def _choices(shape: Any, place: str) -> str:
+    known = wanted.choices(shape, place)
+    return f" It is one of {', '.join(known)}." if known else ""
 
 
 def _malformed(fault: Exception) -> Problem:

@@ -47,8 +47,8 @@ class NewDispute(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewRuling(Struct, frozen=True, forbid_unknown_fields=True):
-    """`reason` is told to the player. `evidence`: how many pieces of it you have seen; if more have come by then, the
-    ruling is refused. `amount` is given to the player, of an upheld one."""
+    """`reason` is told to the player. `evidence`: how many pieces of it you have seen, as the dispute's `evidence`
+    counts them; if more have come by then, the ruling is refused. `amount` is given to the player, if it is upheld."""
 
     ruling: cases.Ruling
     code: cases.RulingCode
@@ -138,7 +138,7 @@ async def attach_evidence(request: Asked, dispute: FromPath[str]) -> Done:
     "/disputes/{dispute:str}/ask", guards=[may(Role.OPERATOR, Role.SUPERVISOR)], status_code=200, body=AskEvidence
 )  # fmt: skip
 async def ask_evidence(request: Asked, dispute: FromPath[str]) -> Done:
-    """Ask the player for evidence. Until it comes, a week at most, the clock stands; so often only."""
+    """Ask the player for evidence. Until it comes, a week at most, the clock stands. Three times at most."""
     command = await command_of(request)
     return await _sent(request, command, dispute, decode(_ask, command.body))
 
@@ -152,7 +152,8 @@ async def withdraw_dispute(request: Asked, dispute: FromPath[str]) -> Done:
 
 @post("/disputes/{dispute:str}/ruling", guards=[may(Role.SUPERVISOR)], status_code=202, body=NewRuling)
 async def rule_dispute(request: Asked, dispute: FromPath[str]) -> Response[ProposalAnswer]:
-    """Propose how to decide it. With another person's approval it is decided, and an amount given, at once."""
+    """Propose how to decide it. It is decided, and an amount given, when another person approves
+    (`POST /v1/proposals/{proposal}/approve`)."""
     command = await command_of(request)
     body = decode(_ruling, command.body)
     found = await _seen(request, dispute)

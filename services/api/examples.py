@@ -68,6 +68,8 @@ def example_of(kind: Any, *, whole: bool = True) -> Any:
 
 def _made(kind: inspect.Type, name: str, whole: bool) -> Any:
     match kind:
+        case inspect.Metadata():  # a description
+            return _made(kind.type, name, whole)
         case inspect.StructType():
             return _struct(kind, whole)
         case inspect.UnionType():

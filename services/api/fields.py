@@ -46,10 +46,18 @@ def _of_class(kind: type) -> dict[str, str]:
 @functools.cache
 def _of_module(name: str) -> dict[str, dict[str, str]]:
     try:
-        body = ast.parse(python.getsource(sys.modules[name])).body
+        body = _parsed(python.getsource(sys.modules[name])).body
     except (OSError, TypeError):  # what is built in has no source
         return {}
     return {each.name: dict(_of_body(each.body)) for each in body if isinstance(each, ast.ClassDef)}
+
+
+def _parsed(source: str) -> ast.Module:
+    """A second time if need be: Python 3.11 loses count of its depth when other code runs in between (gh-106905)."""
+    try:
+        return ast.parse(source)
+    except SystemError:
+        return ast.parse(source)
 
 
 def _of_body(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from domain.errors import Fact
 from domain.game import Role
 from infra.eventlog import DATABASE_ERRORS
 from infra.vault import VaultClosed
+from services.api import wanted
 from services.api.lines import tell_request
 from services.api.rulebook import meaning
 
@@ -228,17 +229,24 @@ def on_http_exception(request: Asked, exception: HTTPException) -> Response[byte
         case 413:
             problem = too_large()
         case 400:
-            problem = Problem(400, "BadParameter", _parameters(exception))
+            problem = Problem(400, "BadParameter", _parameters(request, exception))
         case status:
             problem = Problem(status, "BadRequest", exception.detail)
     return on_exception(request, problem)
 
 
-def _parameters(exception: HTTPException) -> str:
+def _parameters(request: Asked, exception: HTTPException) -> str:
     if isinstance(exception, ValidationException) and isinstance(exception.extra, list):
         faults: list[dict[str, Any]] = exception.extra
-        return "; ".join(f"{fault.get('key')}: {fault.get('message')}" for fault in faults)[:500]
+        return "; ".join(_parameter(request, fault.get("key", ""), fault.get("message", "")) for fault in faults)[:1000]
     return exception.detail[:500]
+
+
+def _parameter(request: Asked, key: str, message: str) -> str:
+    told = f"{key}: {message[:300]}"
+    field = request.route_handler.parsed_fn_signature.parameters.get(key)
+    known = wanted.members(field.raw) if field and message.startswith("Invalid enum value") else []
+    return f"{told}; it is one of {', '.join(known)}" if known else told
 
 
 BODY_MAX = 8 * 1024

@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 
 from domain.game import Role
 from domain.money import AMOUNT_MAX
-from services.api import problems
 from services.api.auth import may
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -79,7 +78,8 @@ def _day(name: str, text: str) -> date | None:
 
 def _refuse(name: str, bad: BadQuestion) -> NoReturn:
     if bad.code == "NoSuchReport":
-        raise problems.not_found("report", name) from None
+        detail = f"There is no report {name[:100]!r}. GET /v1/reports lists those that there are."
+        raise Problem(404, "NotFound", detail, facts={"report": name[:100]}) from None
     raise Problem(422, bad.code, str(bad), facts=bad.facts) from None
 
 

@@ -22,7 +22,7 @@ from services.api.parts import Asked
 from services.api.proposals import PERSONS, ProposalAnswer, propose
 from services.projections import resettled
 
-Incident = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{0,64}(?![\s\S])")]
+Incident = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{0,64}(?![\s\S])", description="An incident's id, or empty.")]
 
 
 class NewResettlement(Struct, frozen=True, forbid_unknown_fields=True):

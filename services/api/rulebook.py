@@ -6,7 +6,13 @@ from pathlib import Path
 
 import domain.games
 import domain.wallet
+from domain.disputes import ONLY_WITH, Ruling, RulingCode
 from domain.games import GAMES
+
+
+def _codes(ruling: Ruling) -> str:
+    return ", ".join(code for code in RulingCode if ONLY_WITH.get(code, ruling) is ruling)
+
 
 _RULE = re.compile(r"^#{2,} ([A-Z][A-Za-z]+)\n+(.+?)(?=\n\s*\n|\n#|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -42,9 +48,12 @@ DOOR = {
     "TooManyKeys": "An operator has at most 1,000 API keys at once; those revoked do not count.",
     "NeverFound": "No self-check ever found this digest, so there is nothing to accept.",
     "UnknownProposal": "There is no proposal of this name.",
-    "ProposalClosed": "The proposal was decided or withdrawn already, or a week went by and it expired.",
-    "SecondPersonNeeded": "It takes two persons: whoever proposed it, or reported what it is about, decides nothing.",
-    "RoundNotSettled": "Only a round or match that is settled, and in which money was staked, is settled once more.",
+    "ProposalClosed": "The proposal was decided or withdrawn already, or a week went by and it expired. What is still "
+    "wanted is proposed anew.",
+    "SecondPersonNeeded": "It takes two persons: whoever proposed it, or reported what it is about, decides nothing. "
+    "Another person's key approves or declines it; the proposer may withdraw it.",
+    "RoundNotSettled": "Only a round or match that is settled, and in which money was staked, is settled once more. "
+    "While it is on, report an incident. Of a hand whose money is that of a match, name the match.",
     "CannotBeCorrected": "Only a round of a live 20-20 table is settled by other cards: six different ones.",
     "NothingChanges": "The round was settled so already.",
     "ResettlementIsOn": "One resettlement of a round at a time: the one before has not come to its end.",
@@ -64,8 +73,10 @@ DOOR = {
     "TooMuchEvidence": "A dispute has at most 50 pieces of evidence.",
     "EvidenceAwaited": "The player was asked for evidence already, and it may still come.",
     "AskedTooOften": "The player is asked for evidence three times at most: a dispute must come to an end.",
-    "EvidenceCameSince": "More evidence came than the ruling rests on: look at it, and propose a ruling anew.",
-    "RulingContradictsItself": "The reason's code is one of the other ruling, or an amount goes with a rejection.",
+    "EvidenceCameSince": "The ruling rests on another number of pieces of evidence than there are: look at them, and "
+    "propose a ruling anew.",
+    "RulingContradictsItself": "The reason's code is one of the other ruling, or an amount goes with a rejection. "
+    f"To reject: {_codes(Ruling.REJECTED)}. To uphold, with an amount or without: {_codes(Ruling.UPHELD)}.",
     "OpenedByThePlayer": "The player opened it, and the player alone may take it back.",
     "DisputesOfItsRounds": "A match is disputed by one of its rounds.",
     "AlreadyDecided": "The command was decided before it could be fenced.",
