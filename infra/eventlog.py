@@ -15,18 +15,18 @@ from msgspec import Struct
 
 from domain import merkle
 from domain.game import Micros
-from domain.names import DISPUTE, PROPOSAL
+from domain.names import DISPUTE
+from domain.proposals import DecideDispute
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries
 
 SQL = queries("eventlog")
 PAGE = 5_000
-AFTERWARDS = (DISPUTE, PROPOSAL)
-"""Streams that tell what is said about a round, perhaps years after its end."""
 DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """What a read may raise while the database is away or coming back."""
 
+_PROPOSED = "proposal.Proposed"
 _LENGTH = struct.Struct(">BI")
 _NUMBERS = struct.Struct(">qqqq")
 
@@ -139,12 +139,15 @@ async def after(pool: Pool, operator: str, position: int, limit: int = PAGE) -> 
 
 
 async def of_round(pool: Pool, operator: str, round_id: str) -> AsyncIterator[EventRow]:
-    """All events of a round in order, paged; what is said about it afterwards is no part of it."""
-    position = 0
+    """All events of a round in order, paged, those among them that settle it once more. What is said in a dispute about
+    it, perhaps years after its end, is no part of it, and neither is what is proposed to decide one."""
+    position, rulings = 0, set[str]()
     while rows := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
-        for record in rows:
-            if not record["stream"].startswith(AFTERWARDS):
-                yield row_of(record)
+        for row in map(row_of, rows):
+            if row.type == _PROPOSED and isinstance(row.event.asked, DecideDispute):
+                rulings.add(row.stream)
+            if not row.stream.startswith(DISPUTE) and row.stream not in rulings:
+                yield row
         position = rows[-1]["position"]
 
 
