@@ -71,7 +71,7 @@ async def again(
     sent = await bodies(pool, operator, game, rows, keys)
     done = redecide(operator, round_id, rows, sent, open_sealed, changes)
     found = [] if changes else [*_read_again(rows), *_cards_again(operator, game, rows)]
-    return Again(round_id, game, done.commands, done.left, (*done.differences, *found))
+    return Again(round_id, game, done.commands, done.left + done.elsewhere, (*done.differences, *found))
 
 
 async def bodies(pool: Pool, operator: str, game: str, rows: Sequence[EventRow], keys: Vault) -> dict[Name, str]:

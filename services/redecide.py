@@ -60,12 +60,13 @@ class Difference(Struct, frozen=True):
 
 
 class Redecided(Struct, frozen=True):
-    """`commands` were decided again; `left` are those that cannot be here: they are sealed from whoever does it, or
-    were not kept."""
+    """`commands` were decided again; `left` are sealed from whoever does it, or were not kept; `elsewhere` are refusals
+    that rest on what is no part of the round."""
 
     commands: int
     left: int
     differences: tuple[Difference, ...]
+    elsewhere: int = 0
 
 
 def redecide(
@@ -80,8 +81,7 @@ def redecide(
     commands; `open_sealed` opens what was sealed for the round, as far as may be. `changes` to the table's config ask
     what would have been. Raises ValueError if there is no opening, and ValidationError for impossible changes.
 
-    Of what was said about the round and came to it when it was over, incidents and resettlements are decided again; the
-    rest has states of its own."""
+    Of what came to the round when it was over, incidents and resettlements are decided again."""
     whole = list(rows)
     course = _Course(operator, round_id, filter(_is_decided, whole), sent, open_sealed, changes or {})
     try:
@@ -90,14 +90,18 @@ def redecide(
     except Exception as fault:  # noqa: BLE001 - events that never were may break anything; that is a difference too
         course.differences.append(Difference(course.position, "", f"cannot be decided: {fault!r}"))
     if changes:
-        return Redecided(course.commands, course.left, tuple(course.differences))
+        return Redecided(course.commands, course.left, tuple(course.differences), course.elsewhere)
     after = resettled_again(round_id, whole)
-    found = (Difference(each.position, each.stored, each.decided) for each in after.found)
-    return Redecided(course.commands + after.commands, course.left, (*course.differences, *found))
+    course.differences += (Difference(each.position, each.stored, each.decided) for each in after.found)
+    return Redecided(course.commands + after.commands, course.left, tuple(course.differences), course.elsewhere)
 
 
 class _Sealed(Exception):
     """The command is sealed from us, or was not kept."""
+
+
+class _Elsewhere(Exception):
+    """It was refused for what is no part of the round."""
 
 
 class _Stored(Struct, frozen=True):
@@ -133,7 +137,7 @@ class _Course:
         self._sent, self._open = sent, open_sealed
         self._bettors: dict[str, tuple[int, int, bool]] = {}
         """Of each wallet: what was staked and returned in the round, and whether it is settled or refunded."""
-        self.commands = self.left = 0
+        self.commands = self.left = self.elsewhere = 0
         self.differences: list[Difference] = []
         opening, game = self._opening()
         self._game: Game[Any, Any, Any] = game
@@ -159,22 +163,21 @@ class _Course:
         """What comes before it, as the match that a first hand opens, needs the table before it just so."""
         while stored := self._peek():
             game = GAMES.get(stored.row.type.partition(".")[0])
-            if game is not None and isinstance(stored.event, game.opening):
+            if game and isinstance(stored.event, game.opening):
                 return stored, game
             self._ahead.popleft()
         raise ValueError(f"the events of {self._round} have no opening")
 
     def next_command(self) -> bool:
         """Decide the next command again; False at the end."""
-        stored = self._peek()
-        if stored is None:
+        if (stored := self._peek()) is None:
             return False
         try:
-            if isinstance(stored.event, refused.CommandRefused):
-                self._refuse_again(stored.row, stored.event)
-            else:
-                self._decide_again(stored.row)
+            again = self._refuse_again if isinstance(stored.event, refused.CommandRefused) else self._decide_again
+            again(stored.row)
             self.commands += 1
+        except _Elsewhere:
+            self.elsewhere += 1
         except _Sealed:
             self.left += 1
             self._pass_over_own(stored.row)
@@ -195,8 +198,7 @@ class _Course:
         """What comes of the command must be the next events, as far as it is of this round. Raises _Sealed."""
         said, gained = "", 0
         for submission in self._submissions(row):
-            decided = self._decided(row, submission)
-            if isinstance(decided, Rejected):
+            if isinstance(decided := self._decided(row, submission), Rejected):
                 said = said or f"! {decided.rule}"
             elif decided and self._fits(decided):
                 for _ in decided:
@@ -219,16 +221,16 @@ class _Course:
                 return False
         return True
 
-    def _refuse_again(self, row: EventRow, event: refused.CommandRefused) -> None:
+    def _refuse_again(self, row: EventRow) -> None:
         """A refusal must be one again, by the same rule. It is recorded when its batch ends, so it was decided at one
-        of the moments of that batch; before the round's opening none is known. Raises _Sealed."""
+        of the moments of that batch; before the round's opening none is known. Raises _Sealed and _Elsewhere."""
+        event: refused.CommandRefused = row.event
         if event.stream != self._table or row.at == self._opened or event.rule in _OF_THE_HOUSE:
             self._ahead.popleft()
-            raise _Sealed
+            raise _Elsewhere
         submission = self._submission(row, self._table, self._read(event.asked, row))
         self._ahead.popleft()
-        said = [self._refused(row, submission, event, moment) for moment in self._moments_of(row)]
-        if event.rule not in said:
+        if event.rule not in (said := [self._refused(row, submission, event, each) for each in self._moments_of(row)]):
             self.differences.append(Difference(row.position, event.rule, said[0]))
 
     def _refused(self, row: EventRow, submission: Submission, event: refused.CommandRefused, moment: _Moment) -> str:

@@ -239,6 +239,7 @@ class _Course:
         rows = sorted((*self.rows, *(_unsealed(row, sent) for row in self.refusals)), key=lambda row: row.position)
         again = redecide(self.dossier.operator, self.dossier.round, rows, sent, self._open)
         left = f"; {again.left} are sealed" if again.left else ""
+        left += f"; {again.elsewhere} were refused for what is elsewhere" if again.elsewhere else ""
         what = f"decided again, each of {again.commands} commands gives the events that the log has{left}"
         if again.differences:
             first = again.differences[0]

@@ -76,6 +76,8 @@ class Rounds:
         await house.done("/v1/tables/t/commands", {"type": "CancelBet", "bet": "two"}, ann)
         assert (await house.bet(bob, "t.1", "three", six_card_bonus=300, player_a=700)).status_code == 200
         assert (await house.bet(ann, "t.1", "four", player_a=999_999_900)).status_code in (409, 422)
+        gone = await house.send("/v1/tables/t/commands", {"type": "CancelBet", "bet": "four"}, ann)
+        assert gone.json()["code"] == "AlreadyDecided"
         await self.over("t.1")
         self.ids["banked"] = "t.1"
         await house.until("t", "betting")
