@@ -18,15 +18,6 @@ from services.api.problems import Problem
 T = TypeVar("T")
 
 Id = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
-Why = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-    ),
-]
-"""Why something is opened, for the record: one line, without marks that turn the text about them round."""
 Position = Annotated[int, Meta(ge=0, le=AMOUNT_MAX), QueryParameter(ge=0, le=AMOUNT_MAX)]
 Limit = Annotated[int, Meta(ge=1, le=1_000), QueryParameter(ge=1, le=1_000)]
 Cursor = Annotated[int | None, QueryParameter(ge=0, le=AMOUNT_MAX)]
