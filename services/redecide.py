@@ -349,8 +349,7 @@ class _Course:
 
     def _peek(self, at: int = 0) -> _Stored | None:
         while len(self._ahead) <= at:
-            row = next(self._rows, None)
-            if row is None:
+            if (row := next(self._rows, None)) is None:
                 return None
             self._ahead.append(_Stored(row, row.event))
         return self._ahead[at]
@@ -388,6 +387,7 @@ class _Course:
 
 
 def _is_decided(row: EventRow) -> bool:
+    """Whether the round's own events decide what it came of: its play, and what was reported of it."""
     return is_play(row) or row.stream.startswith(INCIDENT)
 
 

@@ -82,11 +82,11 @@ def test_a_correction_takes_two_persons(told: list[str]) -> None:
 
 
 def test_a_dispute_is_heard_decided_by_two_and_proved(told: list[str]) -> None:
-    heard, approved, case = answers(told[8])
+    heard, approved, case = answers(told[9])
     assert (heard["dispute"]["evidence"], approved["proposal"]["stage"]) == (1, "approved")
     assert case["dispute"]["stage"] == "rejected"
     assert [each["event"]["type"] for each in case["events"]][-1] == "dispute.Decided"
-    assert "dispute.case.json is true: all" in told[8]
+    assert "dispute.case.json is true: all" in told[9]
 
 
 def test_the_two_commands_are_verbs() -> None:
