@@ -25,6 +25,7 @@ EVIDENCE_FOR: Micros = 7 * DAY
 
 ASKS_MAX = 3
 EVIDENCE_MAX = 50
+"""Pieces of either side, the player's and the staff's: so none takes the other's room."""
 
 Words = Annotated[
     str,
@@ -228,6 +229,7 @@ class Dispute(Struct, frozen=True, tag="Dispute"):
     due: Micros
     until: Micros | None = None
     evidence: int = 0
+    from_player: int = 0
     asks: int = 0
     overdue: bool = False
     stage: DisputeStage = DisputeStage.OPEN
@@ -283,7 +285,8 @@ def _open(state: State, asked: OpenDispute, context: Context) -> Decision:
 
 
 def _attached(dispute: Dispute, evidence: AttachEvidence, context: Context) -> EvidenceAttached:
-    if dispute.evidence >= EVIDENCE_MAX:
+    from_player = dispute.from_player
+    if (from_player if context.role is Role.PLAYER else dispute.evidence - from_player) >= EVIDENCE_MAX:
         raise Rejected(Rule.TooMuchEvidence, limit=EVIDENCE_MAX)
     due = dispute.due
     if _ends_waiting(context.role) and dispute.until is not None and dispute.awaits(context.now):
@@ -346,7 +349,8 @@ def evolve(state: State, event: Event) -> State:
     match event:
         case EvidenceAttached():
             until = None if _ends_waiting(event.role) else state.until
-            return replace(state, evidence=state.evidence + 1, due=event.due, until=until)
+            from_player = state.from_player + (event.role is Role.PLAYER)
+            return replace(state, evidence=state.evidence + 1, from_player=from_player, due=event.due, until=until)
         case EvidenceAsked():
             return replace(state, asks=state.asks + 1, due=event.due, until=event.until)
         case DisputeOverdue():

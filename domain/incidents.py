@@ -15,12 +15,10 @@ from msgspec.structs import replace
 from domain.errors import Rejected
 from domain.game import Ask, Context, Decision, Game, Role, Stage, Standing
 from domain.names import INCIDENT, TABLE, table_of
-from domain.wallet.commands import Text
+from domain.wallet.commands import Text, Words
 
 NOTES_MAX = 50
 
-Words = Annotated[Text, Meta(min_length=1)]
-"""For staff; players are told the kind alone."""
 Id = Annotated[
     str,
     Meta(

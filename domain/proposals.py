@@ -5,9 +5,9 @@ proposed either. Who a person is we know by the actor that a key speaks for.
 """
 
 from enum import StrEnum
-from typing import Annotated, assert_never
+from typing import assert_never
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from domain import disputes, resettlements
@@ -17,13 +17,11 @@ from domain.incidents import Resolution, ResolveByProposal
 from domain.names import DISPUTE, INCIDENT, PROPOSAL, RESETTLEMENT, WALLET
 from domain.resettlements import Basis, Corrected
 from domain.wallet import commands as wallet
-from domain.wallet.commands import Adjust, Code, Money, Signed, Text
+from domain.wallet.commands import Adjust, Code, Money, Signed, Text, Words
 from domain.wallet.rules import AdjustmentCode
 
 OPEN_FOR: Micros = 7 * 24 * 3_600 * SECOND
 """Then a proposal expires: what was right to do a week ago may be wrong now."""
-
-Words = Annotated[Text, Meta(min_length=1)]
 
 
 class Rule(StrEnum):

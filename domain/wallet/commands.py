@@ -19,6 +19,16 @@ Text = Annotated[
     ),
 ]
 
+Words = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        pattern=r"^(?=[\s\S]*\S)[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
+        description="Why, for the record: one line, not blank, without marks that turn the text about them round.",
+    ),
+]
+
 
 class OpenWallet(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     currency: Code

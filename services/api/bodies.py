@@ -27,16 +27,6 @@ Id = Annotated[
         description="1 to 64 of A-Z a-z 0-9 _ and -.",
     ),
 ]
-Why = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-        description="One line of plain text, without control marks.",
-    ),
-]
-"""Why something is opened, for the record: one line, without marks that turn the text about them round."""
 Position = Annotated[int, Meta(ge=0, le=AMOUNT_MAX), QueryParameter(ge=0, le=AMOUNT_MAX)]
 Limit = Annotated[int, Meta(ge=1, le=1_000), QueryParameter(ge=1, le=1_000)]
 Cursor = Annotated[int | None, QueryParameter(ge=0, le=AMOUNT_MAX)]

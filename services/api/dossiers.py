@@ -12,10 +12,11 @@ from msgspec import Meta, Struct
 from domain.auditing import OpenSeal
 from domain.game import Role
 from domain.names import AUDIT
+from domain.wallet.commands import Words
 from services import dossier, make_dossier
 from services.api import problems
 from services.api.auth import may
-from services.api.bodies import Why, checked_round, decode
+from services.api.bodies import checked_round, decode
 from services.api.commands import command_of, replayed
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -36,7 +37,7 @@ class DossierFile(dossier.Dossier, frozen=True, kw_only=True):
 
 
 class MakeDossier(Struct, frozen=True, forbid_unknown_fields=True):
-    why: Why
+    why: Words
 
 
 _make = msgspec.json.Decoder(MakeDossier)

@@ -16,7 +16,7 @@ from domain.wallet.rules import AdjustmentCode
 from domain.wallet.views import WalletView, view
 from services.api import problems
 from services.api.auth import TOKEN_S_MAX, check_own, may
-from services.api.bodies import Cursor, Id, Limit, Position, Why, checked_id, cursor_after, decode
+from services.api.bodies import Cursor, Id, Limit, Position, checked_id, cursor_after, decode
 from services.api.commands import Command, CommandAnswer, answer_of_wallet, check_json, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -41,7 +41,7 @@ class NewAdjustment(Struct, frozen=True, forbid_unknown_fields=True):
     amount: wallet.Signed
     currency: wallet.Code
     code: AdjustmentCode
-    reason: Why
+    reason: wallet.Words
 
 
 class NewSession(Struct, frozen=True, forbid_unknown_fields=True):

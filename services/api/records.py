@@ -12,12 +12,13 @@ from domain.errors import Fact
 from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
 from domain.names import AUDIT
+from domain.wallet.commands import Words
 from infra import eventlog
 from infra.eventlog import SQL, EventRow
 from services import openings
 from services.api import problems
 from services.api.auth import EVERYONE, may
-from services.api.bodies import Cursor, Limit, Position, Why, cursor_after, decode
+from services.api.bodies import Cursor, Limit, Position, cursor_after, decode
 from services.api.commands import checked_key, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -127,7 +128,7 @@ class OpenSealed(Struct, frozen=True, forbid_unknown_fields=True):
     """`position` is that of a round's opening, of a seed that was dropped, or of a refusal with something sealed."""
 
     position: Annotated[int, Meta(ge=1, le=AMOUNT_MAX)]
-    why: Why
+    why: Words
 
 
 class Opening(Struct, frozen=True):

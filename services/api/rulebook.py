@@ -70,7 +70,7 @@ DOOR = {
     "DisputeClosed": "The dispute was decided or withdrawn already.",
     "DisputeIsOpen": "The player has a dispute about this very round or bet already, and it is not decided yet.",
     "TooManyDisputes": "A player has at most 20 disputes open at once.",
-    "TooMuchEvidence": "A dispute has at most 50 pieces of evidence.",
+    "TooMuchEvidence": "Of either side a dispute has at most 50 pieces of evidence.",
     "EvidenceAwaited": "The player was asked for evidence already, and it may still come.",
     "AskedTooOften": "The player is asked for evidence three times at most: a dispute must come to an end.",
     "EvidenceCameSince": "The ruling rests on another number of pieces of evidence than there are: look at them, and "

@@ -231,6 +231,9 @@ def test_evidence_is_bounded(desk: Desk):
     for _ in range(EVIDENCE_MAX):
         desk.events("ann", stream, AttachEvidence("more"))
     assert desk.send("ann", stream, AttachEvidence("more")) == Refused("TooMuchEvidence", {"limit": EVIDENCE_MAX})
+    for _ in range(EVIDENCE_MAX):
+        desk.events("sue", stream, AttachEvidence("what the studio filmed"))
+    assert desk.send("ops", stream, AttachEvidence("more")) == Refused("TooMuchEvidence", {"limit": EVIDENCE_MAX})
 
 
 # --- Its end ------------------------------------------------------------------------------------------------------
