@@ -49,6 +49,7 @@ async def test_the_executor_folds_what_it_meets_before_migrate_does(house, clock
 
 async def test_a_process_that_meets_a_newer_state_writes_nothing(house, monkeypatch):
     await house.player("ann", 1_000)
+    await house.executor.close()
     house.executor._lanes.clear()  # as of a process that has kept nothing since others have written
     monkeypatch.setattr(codec, "STATE_SCHEMA", 0)
     tip = await eventlog.tip(house.pool, "acme")
