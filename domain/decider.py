@@ -29,6 +29,7 @@ from domain.game import (
     SealedText,
     TableFaulted,
     no_table,
+    none_ended,
 )
 from domain.games import GAMES
 from domain.money import Bet, Refund, Settle, Transfer
@@ -113,10 +114,6 @@ class Missing(Exception):
 
 def no_totals(round_id: str) -> RoundTotals:
     raise LookupError(f"the sums of {round_id} cannot be read here")
-
-
-def none_ended(round_id: str) -> Ended | None:
-    raise LookupError(f"whether {round_id} is over cannot be read here")
 
 
 def none_blocked(_player: str) -> bool:

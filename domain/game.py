@@ -89,7 +89,7 @@ def _none_blocked(_player: str) -> bool:
     return False
 
 
-def _none_ended(round_id: str) -> "Ended | None":
+def none_ended(round_id: str) -> "Ended | None":
     raise LookupError(f"whether {round_id} is over cannot be read here")
 
 
@@ -126,7 +126,7 @@ class Context(Struct, frozen=True):
     """The caller's open bets in the round that is on at this table (at most 32 wagers)."""
     read_totals: Callable[[], RoundTotals] = _no_totals
     """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
-    ended: Callable[[str], Ended | None] = _none_ended
+    ended: Callable[[str], Ended | None] = none_ended
     """Reads a round or match that is over from the log, under its lock; None if there is none."""
     blocked: Callable[[str], bool] = _none_blocked
     """Has the operator blocked this player? For what stakes somebody else's money than the caller's, as a deal does."""

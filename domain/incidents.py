@@ -5,7 +5,6 @@ far the round is: the table stands below. What changes the table is done by the 
 breath; a round that is over is never edited: what corrects it takes a proposal (see `domain.proposals`).
 """
 
-import hashlib
 from enum import StrEnum
 from typing import Annotated, Any, assert_never
 
@@ -170,9 +169,8 @@ def _by_the_rules(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution,
             return (R.RESUME, R.UNFOUNDED)
         case IncidentPhase.FINAL | IncidentPhase.PAST:
             return (R.STANDS, R.UNFOUNDED)
-        case (
-            IncidentPhase.BETTING
-        ):  # nothing lies there to be scanned again; and a card that was seen decides bets to come
+        case IncidentPhase.BETTING:
+            # nothing lies there to be scanned again; and a card that was seen decides bets to come
             not_yet = {R.RESCAN, R.RESUME} if kind is IncidentKind.EXPOSED_CARD else {R.RESCAN}
             return tuple(each for each in _by_the_rules(kind, IncidentPhase.PLAYING) if each not in not_yet)
         case IncidentPhase.PLAYING:
@@ -208,7 +206,7 @@ class ResolveIncident(Struct, frozen=True, forbid_unknown_fields=True, tag=True)
 
 
 class ResolveByProposal(Struct, frozen=True, tag=True):
-    """What a proposal that was approved asks: it does the same breath what the resolution says."""
+    """What a proposal that was approved asks: what the resolution says is done in the same breath."""
 
     resolution: Resolution
     round: str
@@ -275,11 +273,6 @@ class Incident(Struct, frozen=True, omit_defaults=True, tag="Incident"):
 
 State = Absent | Incident
 INITIAL: State = Absent()
-
-
-def id_of(actor: str, key: str) -> str:
-    """The id of what an actor reports under an idempotency key: so that a repetition finds the same one."""
-    return hashlib.sha256(f"{actor}\n{key}".encode()).hexdigest()[:16]
 
 
 def decide(state: State, command: Command, context: Context) -> Decision:

@@ -4,7 +4,6 @@ Approving carries it out in the same breath, or is refused and changes nothing. 
 proposed either. Who a person is we know by the actor that a key speaks for.
 """
 
-import hashlib
 from enum import StrEnum
 from typing import Annotated, assert_never
 
@@ -197,11 +196,6 @@ class Proposal(Struct, frozen=True, tag="Proposal"):
 
 State = Absent | Proposal
 INITIAL: State = Absent()
-
-
-def id_of(actor: str, key: str) -> str:
-    """The id of what an actor proposes under an idempotency key: so that a repetition finds the same one."""
-    return hashlib.sha256(f"{actor}\n{key}".encode()).hexdigest()[:16]
 
 
 def decide(state: State, command: Command, context: Context) -> Decision:

@@ -138,19 +138,20 @@ async def after(pool: Pool, operator: str, position: int, limit: int = PAGE) -> 
 
 
 async def of_round(pool: Pool, operator: str, round_id: str) -> AsyncIterator[EventRow]:
-    """All events of a round in order, paged. Disputes about it, and rulings that were proposed, are no part of it; what
-    else was proposed about it is told with what came of it."""
-    position, rulings = 0, set[str]()
-    while rows := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
-        for record in rows:
-            if record["stream"].startswith(DISPUTE) or record["stream"] in rulings:
-                continue
-            row = row_of(record)
-            if isinstance(row.event, Proposed) and isinstance(row.event.asked, DecideDispute):
-                rulings.add(row.stream)
-            else:
+    """All events of a round in order, paged. What is disputed of it, and how that shall be decided, is no part of it;
+    that it was settled once more is, with the proposal."""
+    position, of_disputes = 0, set[str]()
+    while records := await pool.fetch(SQL["events_of_round"], operator, round_id, position, PAGE):
+        for row in map(row_of, records):
+            if row.type == "proposal.Proposed" and _is_of_dispute(row.event):
+                of_disputes.add(row.stream)
+            if not row.stream.startswith(DISPUTE) and row.stream not in of_disputes:
                 yield row
-        position = rows[-1]["position"]
+        position = records[-1]["position"]
+
+
+def _is_of_dispute(proposed: Proposed) -> bool:
+    return isinstance(proposed.asked, DecideDispute)
 
 
 async def of_stream(pool: Pool, operator: str, stream: str, version: int = 0) -> AsyncIterator[EventRow]:

@@ -19,6 +19,7 @@ from infra.postgres import Pool
 from infra.sql import queries
 from infra.vault import SEALED, Vault, VaultClosed
 from services import what_if
+from services.projections.rounds import is_match
 from services.redecide import Difference, Name, redecide
 from services.resettled_again import resettled_again
 
@@ -39,8 +40,8 @@ class Again(Struct, frozen=True):
 async def rounds_again(
     pool: Pool, operator: str, keys: Vault, since: Micros = 0, changes: Mapping[str, Any] | None = None
 ) -> AsyncIterator[Again]:
-    """Each in turn. With `changes` to their tables' configs it is asked what would have been, and only that, of the
-    games whose configs have such fields."""
+    """Each in turn, and older ones that were settled once more since then. With `changes` to their tables' configs it
+    is asked what would have been, and only that, of the games whose configs have such fields."""
     after = 0
     while records := await pool.fetch(SQL["ended"], operator, after, since, _PAGE):
         for record in records:
@@ -49,8 +50,9 @@ async def rounds_again(
             yield await again(pool, operator, record["round"], keys, changes)
         after = records[-1]["first"]
     if not changes:
-        for record in await pool.fetch(SQL["resettled_matches"], operator, since):
-            yield await _match_again(pool, operator, record["round"])
+        for record in await pool.fetch(SQL["resettled"], operator, since):
+            name = record["round"]
+            yield await (_match_again(pool, operator, name) if is_match(name) else again(pool, operator, name, keys))
 
 
 async def _match_again(pool: Pool, operator: str, match: str) -> Again:

@@ -17,8 +17,6 @@ SQL = queries("replay")
 CASH_OUTS_MAX = 32
 """No match has half as many players, and of what each wins something owed may be taken."""
 
-_ENDS = ("RoundSettled", "RoundRefunded", "RoundSkipped", "MatchSettled", "MatchRefunded")
-
 
 def query_of(round_id: str) -> str:
     """The name of the query that finds these events: by operator, round and the table's stream."""
@@ -36,7 +34,7 @@ def ended_of(round_id: str, rows: Iterable[EventRow]) -> Ended | None:
             opened = row.event
         elif name == "RoundResulted":
             resulted = row.event
-        elif name in _ENDS and name.startswith("Match") is is_match(round_id) and opened is not None:
+        elif ends(row) and name.startswith("Match") is is_match(round_id) and opened is not None:
             return Ended(game, opened, resulted, row.event)
     return None
 

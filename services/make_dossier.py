@@ -232,9 +232,10 @@ def _clear(told: Story, body: str, keys: Vault | None) -> str | None:
 async def sent(
     pool: Pool, operator: str, names: Sequence[tuple[str, str]], clear: Callable[[str], str | None]
 ) -> tuple[Sent, ...]:
-    """These commands, by actor and key, in order; `clear` gives of a body what may be told."""
+    """These commands, by actor and key, in order; `clear` gives of a body what may be told. Of a key that was fenced
+    before its command came, the refusal's record tells all there is."""
     records = await pool.fetch(SQL["commands_of"], operator, [who for who, _ in names], [key for _, key in names])
-    found = (_sent(record, clear) for record in records)
+    found = (_sent(record, clear) for record in records if record["first"] is not None)
     return tuple(sorted(found, key=lambda each: (each.first, each.actor, each.key)))
 
 

@@ -43,8 +43,6 @@ from services.resettled_again import is_play, resettled_again
 
 _AHEAD = 16
 """Events of one command: none gives more that seal something."""
-_OF_THE_HOUSE = frozenset(Rule)
-"""Rules that look at other commands and other tables."""
 
 Name = tuple[str, str]
 """Actor and idempotency key of a command."""
@@ -60,8 +58,8 @@ class Difference(Struct, frozen=True):
 
 
 class Redecided(Struct, frozen=True):
-    """`commands` were decided again; `left` are those that cannot be here: they are sealed from whoever does it, or
-    were not kept."""
+    """`commands` were decided again; `left` cannot be here, for they are sealed from whoever does it, or were not kept.
+    A refusal for what is no part of the round is neither."""
 
     commands: int
     left: int
@@ -98,6 +96,10 @@ def redecide(
 
 class _Sealed(Exception):
     """The command is sealed from us, or was not kept."""
+
+
+class _Elsewhere(Exception):
+    """It was refused for what is no part of the round: another command, another table, or the table before it."""
 
 
 class _Stored(Struct, frozen=True):
@@ -175,8 +177,8 @@ class _Course:
             else:
                 self._decide_again(stored.row)
             self.commands += 1
-        except _Sealed:
-            self.left += 1
+        except (_Elsewhere, _Sealed) as why:
+            self.left += isinstance(why, _Sealed)
             self._pass_over_own(stored.row)
         self._pass_over(stored.row)
         return True
@@ -221,10 +223,10 @@ class _Course:
 
     def _refuse_again(self, row: EventRow, event: refused.CommandRefused) -> None:
         """A refusal must be one again, by the same rule. It is recorded when its batch ends, so it was decided at one
-        of the moments of that batch; before the round's opening none is known. Raises _Sealed."""
-        if event.stream != self._table or row.at == self._opened or event.rule in _OF_THE_HOUSE:
+        of the moments of that batch; before the round's opening none is known. Raises _Sealed, and _Elsewhere."""
+        if event.stream != self._table or row.at == self._opened or event.rule in Rule.__members__:
             self._ahead.popleft()
-            raise _Sealed
+            raise _Elsewhere
         submission = self._submission(row, self._table, self._read(event.asked, row))
         self._ahead.popleft()
         said = [self._refused(row, submission, event, moment) for moment in self._moments_of(row)]
@@ -386,7 +388,6 @@ class _Course:
 
 
 def _is_decided(row: EventRow) -> bool:
-    """Whether the round's own events decide what it came of: its play, and what was reported of it."""
     return is_play(row) or row.stream.startswith(INCIDENT)
 
 

@@ -99,6 +99,13 @@ class _Course:
             if (decided, ask.stream) != (stored.event, stored.stream):
                 yield Found(stored.position, stored.data, codec.encode(decided))
             self._paid[stored.stream.removeprefix(WALLET)] = stored.event.payouts
+        if isinstance(row.event, Completed) and (left_out := self._left_out(row.event.number)):
+            yield Found(row.position, row.data, f"{left_out} was not settled with")
+
+    def _left_out(self, number: int) -> str:
+        """A player of the round who got none of its compensations, though the sums of the steps agree; "" if none."""
+        settled_with = {row.stream.removeprefix(WALLET) for row in self._compensated[number]}
+        return min(self._paid.keys() - settled_with, default="")
 
     def _command(self, event: resettlements.Event, players: Sequence[EventRow]) -> resettlements.Command:
         after = self._state.after if isinstance(self._state, resettlements.Resettlement) else 0

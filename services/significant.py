@@ -80,6 +80,7 @@ AT_TABLES = {
     "RoundResumed": SignificantKind.RESUMED,
     "DeadlineExtended": SignificantKind.HELD_UP,
     "RoundCancelled": SignificantKind.VOIDED,
+    "MatchRefunded": SignificantKind.VOIDED,
     "RescanOrdered": SignificantKind.RESCANNED,
 }
 """What games call their events by. `held_up` is downtime: a deadline passed while nothing ran."""

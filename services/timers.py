@@ -36,6 +36,8 @@ WAITS_MAX = 8
 """Waits between tries double so often: up to a minute."""
 
 DUE_MAX = 200
+RESETTLING_MAX = 4
+"""Resettlements at work at once: a step of each moves some hundred wallets under the lock for which players wait."""
 
 log: Any = structlog.get_logger()
 
@@ -54,6 +56,7 @@ class Timers:
         self._patient_until: dict[str, float] = {}
         self._at_work: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._failures: dict[tuple[str, str], int] = {}
+        self._resettling = asyncio.Semaphore(RESETTLING_MAX)
 
     async def run(self) -> None:
         """Look for due tables for ever, or until cancelled."""
@@ -153,7 +156,8 @@ class Timers:
 
     async def _submit(self, operator: str, stream: str, decider: str, state: str) -> None:
         if decider == "resettlement":
-            await resettle_round(self._executor, self._pool, operator, stream.removeprefix(RESETTLEMENT))
+            async with self._resettling:
+                await resettle_round(self._executor, self._pool, operator, stream.removeprefix(RESETTLEMENT))
             return
         game = GAMES.get(decider)
         outcome = game.result(codec.decode_state(decider, state)) if game else None

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from domain import fairness
 from domain.auditing import SealOpened
+from domain.decider import Rule
 from domain.fairness import Opening
 from domain.game import Game, PaidOut, Role, Sealed, SealedSeed, Unexplained
 from domain.games import GAMES
@@ -195,7 +196,8 @@ class _Course:
             "the commands are in order, each once", _unless(order == sorted(order) and len(self.names) == len(sent))
         )
         wrong = next((f"{each.key} of {each.actor}" for each in sent if not self._gave(each)), None)
-        asked = self.asked | {(row.actor, row.command) for row in self.refusals if row.command is not None}
+        told = (row for row in self.refusals if row.command is not None and row.event.rule != Rule.Fenced)
+        asked = self.asked | {(row.actor, row.command) for row in told}
         ours = {name for name in asked if self.is_whole or name[0] == self.dossier.viewer}
         what = f"of each of {len(sent)} commands the log has what came of it, and when it was decided"
         yield Check(what, f"{wrong} is told otherwise" if wrong else _unless(self.names == ours))

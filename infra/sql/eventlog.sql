@@ -47,9 +47,9 @@ where operator = $1 and actor = $2 and key = $3
 select position, stream from events
 where operator = $1 and round = $2 and type = 'wallet.BetStaked' and position > $3 order by position limit $4
 
--- due: streams whose deadline has passed by the database's clock, the longest overdue first
+-- due: streams whose deadline has passed by the database's clock: tables, where players wait, then the longest overdue first
 select stream, decider, state from streams
-where operator = $1 and due <= (select clock_timestamp()) order by due limit $2
+where operator = $1 and due <= (select clock_timestamp()) order by stream like 'table:%' desc, due limit $2
 
 -- next_due: microseconds until the next deadline of any operator, to sleep no longer than that
 select (extract(epoch from min(due) - clock_timestamp()) * 1000000)::bigint from streams where due is not null
@@ -93,6 +93,6 @@ from events where operator = $1 and round = $2 and stream = $3 and (
     or type like '%.RoundRefunded' or type like '%.RoundSkipped'
 ) order by position
 
--- ended_match: how a match began and ended
+-- ended_match: how a match began and ended; the order is that of the index by match
 select position, stream, version, type, schema, round, command, actor, role, at, data, hash
-from events where operator = $1 and stream = $3 and type like '%.Match%' and data ->> 'match' = $2 order by version
+from events where operator = $1 and stream = $3 and type like '%.Match%' and data ->> 'match' = $2 order by position

@@ -20,8 +20,11 @@ select version from events
 where operator = $1 and stream = $2 and type like '%.MatchOpened' and data ->> 'match' = $3
 order by version desc limit 1
 
--- resettled_matches: matches that were settled once more, from a moment on
-select distinct round from resettled
-where operator = $1 and at >= $2 and round like '%.m%'
+-- resettled: what was settled once more from a moment on and is not among the rounds above: rounds older than that, and matches
+select distinct round from resettled r
+where operator = $1 and at >= $2
     and generation = (select generation from checkpoints where operator = $1 and projection = 'rounds' and live)
+    and (round like '%.m%' or exists (
+        select from rounds where operator = $1 and generation = r.generation and round = r.round and opened_at < $2
+    ))
 order by round

@@ -14,8 +14,8 @@ from domain import disputes as cases
 from domain.disputes import AskEvidence, AttachEvidence, Dispute, DisputeStage, OpenDispute, WithdrawDispute
 from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
-from domain.names import DISPUTE
-from domain.proposals import DecideDispute, id_of
+from domain.names import DISPUTE, id_of
+from domain.proposals import DecideDispute
 from services import case_file, disputes, make_case
 from services.api import problems
 from services.api.auth import may

@@ -10,8 +10,8 @@ from msgspec import Struct
 from domain import incidents
 from domain.game import Micros, Role
 from domain.games import GAMES
-from domain.incidents import AddNote, Event, Incident, IncidentKind, ReportIncident, Resolution, ResolveIncident, id_of
-from domain.names import INCIDENT, TABLE
+from domain.incidents import AddNote, Event, Incident, IncidentKind, ReportIncident, Resolution, ResolveIncident
+from domain.names import INCIDENT, TABLE, id_of
 from infra import codec, eventlog
 from infra.postgres import Pool
 from infra.sql import queries

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from domain import proposals
 from domain.game import Micros, Role
-from domain.names import PROPOSAL
-from domain.proposals import Approve, Asked, Decline, Proposal, Propose, Stage, WithdrawProposal, id_of
+from domain.names import PROPOSAL, id_of
+from domain.proposals import Approve, Asked, Decline, Proposal, Propose, Stage, WithdrawProposal
 from infra import codec
 from infra.postgres import Pool
 from infra.sql import queries

@@ -17,7 +17,7 @@ from domain.cards import DECK
 from domain.decider import MarkFaulted, SettleBettor, Submission
 from domain.game import SECOND, ConcludeRound, ResumeLog, Role, TimeOut, Viewer, no_open
 from domain.games import GAMES
-from domain.names import INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET
+from domain.names import INCIDENT, PROPOSAL, REFUSED, TABLE, WALLET, id_of
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from infra import codec
@@ -196,7 +196,7 @@ class Telling:
                 command = getattr(wallet, kind)(amount, "EUR")
                 return self.entry(WALLET + name, "ops", Role.OPERATOR, command)
             case "Propose", who, name, amount:
-                self.proposal = PROPOSAL + proposals.id_of(who, key := f"p{self.asked_so_far}")
+                self.proposal = PROPOSAL + id_of(who, key := f"p{self.asked_so_far}")
                 asked = proposals.AdjustBalance(name, 100 - amount, "EUR", AdjustmentCode.OTHER, "so")
                 return self.entry(self.proposal, who, Role.SUPERVISOR, proposals.Propose(asked), key)
             case "Decide", who, _, amount:
@@ -242,7 +242,7 @@ class Telling:
         """About what is on, or now and then about a round that was; resolved by anybody in any way."""
         who, role = [("studio", Role.STUDIO), ("sue", Role.SUPERVISOR), ("sid", Role.SUPERVISOR)][number % 3]
         if kind == "Report":
-            self.incident = INCIDENT + incidents.id_of(who, key := f"i{self.asked_so_far}")
+            self.incident = INCIDENT + id_of(who, key := f"i{self.asked_so_far}")
             rounds = [row.round for row in self.house.rows if row.type == "teen_patti_2020.RoundOpened"]
             about = next((each for each in rounds if number % 5 == 0 and each.startswith(f"{table}.")), None)
             what = list(incidents.IncidentKind)[number % 12]

@@ -28,8 +28,8 @@ from domain.disputes import (
     Words,
 )
 from domain.game import Role, TimeOut
-from domain.names import DISPUTE, DOCKET, PROPOSAL, WALLET
-from domain.proposals import Approve, DecideDispute, Propose, Stage, id_of
+from domain.names import DISPUTE, DOCKET, PROPOSAL, WALLET, id_of
+from domain.proposals import Approve, DecideDispute, Propose, Stage
 from domain.wallet import commands as wallet
 from domain.wallet.events import Adjusted
 from domain.wallet.rules import AdjustmentCode

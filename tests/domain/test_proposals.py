@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from domain import proposals
 from domain.decider import Submission
 from domain.game import Role, TimeOut
-from domain.names import PROPOSAL, WALLET
+from domain.names import PROPOSAL, WALLET, id_of
 from domain.proposals import (
     OPEN_FOR,
     AdjustBalance,
@@ -20,7 +20,6 @@ from domain.proposals import (
     Proposed,
     Stage,
     WithdrawProposal,
-    id_of,
 )
 from domain.wallet import commands as wallet
 from domain.wallet.events import Adjusted

@@ -11,8 +11,8 @@ from domain.cards import parse
 from domain.decider import SettleBettor, Submission
 from domain.game import SECOND, ConcludeRound, Ended, Role, TimeOut
 from domain.games import GAMES
-from domain.names import PROPOSAL, RESETTLEMENT, TABLE, WALLET
-from domain.proposals import Approve, Propose, Resettle, id_of
+from domain.names import PROPOSAL, RESETTLEMENT, TABLE, WALLET, id_of
+from domain.proposals import Approve, Propose, Resettle
 from domain.resettlements import Advance, Advanced, Complete, Completed, Corrected, Paid, Resettlement, Void
 from domain.wallet import commands as wallet
 from domain.wallet import events
@@ -335,3 +335,16 @@ def test_decided_again_what_never_was_is_found(studio: Studio):
         for wrong in ([other], [renamed], [rows[place]] * 2, []):
             told = resettled_again("t.1", [*rows[:place], *wrong, *rows[place + 1 :]])
             assert told.found, (place, wrong)
+
+
+def test_decided_again_a_player_whom_no_step_came_to_is_found(studio: Studio):
+    """The steps and their sums agree with each other, but not with who had bet."""
+    studio.propose(CORRECTED)
+    studio.approve("p")
+    last = [row for row in studio.house.rows if row.type == "wallet.BetsSettled"].pop()
+    studio.house.rows.remove(last)
+    studio.run()
+    rows = studio.of_round()
+    assert resettled_again("t.1", rows).found == ()
+    [found] = resettled_again("t.1", [*rows, last]).found
+    assert found.decided == f"{last.stream.removeprefix(WALLET)} was not settled with"

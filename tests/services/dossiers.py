@@ -90,10 +90,13 @@ class Rounds:
         await house.until("t", "betting")
 
     async def live(self) -> None:
-        """20-20 from a scanner: a card is misread, and those that lie there are scanned again from the first."""
-        house = self.house
+        """20-20 from a scanner: a bet is cancelled before it comes; a card is misread, and those that lie there are
+        scanned again from the first."""
+        house, ann = self.house, self.tokens["ann"]
         await house.table("live", kind="live", betting_seconds=1)
-        await house.bet(self.tokens["ann"], "live.1", "six", player_a=100, player_b=100)
+        await house.bet(ann, "live.1", "six", player_a=100, player_b=100)
+        await house.done("/v1/tables/live/commands", {"type": "CancelBet", "bet": "gone"}, ann)
+        assert (await house.bet(ann, "live.1", "gone", tie=100)).json()["code"] == "Fenced"
         studio, path = house.bearer(Role.STUDIO), "/v1/tables/live/commands"
         await house.until("live", "dealing")
         await house.done(path, {"type": "DealCard", "round": "live.1", "slot": "A1", "card": "2h"}, studio)

@@ -9,7 +9,7 @@ from domain.cards import parse
 from domain.decider import Submission
 from domain.disputes import OpenDispute
 from domain.game import Role, TimeOut
-from domain.names import DISPUTE, PROPOSAL
+from domain.names import DISPUTE, PROPOSAL, id_of
 from domain.resettlements import Corrected, Void
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
@@ -66,7 +66,7 @@ async def adjusted(house: Casino, player: str, amount: int, currency: str, reaso
 
 async def agreed(house: Casino, asked: proposals.Asked) -> None:
     """One of the staff proposes it, and another one approves."""
-    stream = PROPOSAL + proposals.id_of("ops", repr(asked))
+    stream = PROPOSAL + id_of("ops", repr(asked))
     for who, command in (("ops", proposals.Propose(asked)), ("sue", proposals.Approve())):
         answer = await house.worker.submit(Submission("lotus", who, Role.SUPERVISOR, stream, command))
         assert isinstance(answer, Accepted)

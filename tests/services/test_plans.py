@@ -35,6 +35,8 @@ LOOKUPS = [
     ("eventlog.bettors_of_round", "events", {"operator", "round", "position"}),
     ("eventlog.stream", "streams", {"operator", "stream"}),
     ("eventlog.command", "commands", {"operator", "actor", "key"}),
+    ("eventlog.ended", "events", {"operator", "round"}),
+    ("eventlog.ended_match", "events", {"operator", "match"}),
     ("eventlog.due", "streams", {"operator", "due"}),
     ("replay.match_opened", "events", {"operator", "stream"}),
     ("balances.apply", "balances", {"operator", "generation", "player"}),

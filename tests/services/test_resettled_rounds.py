@@ -211,6 +211,10 @@ async def test_decided_again_it_comes_out_the_same(rounds: Resettled) -> None:
     found = [each async for each in divergence.rounds_again(services.pool, "lotus", services.vault)]
     assert [each.round for each in found if each.differences] == []
     assert {"live.1", rounds.ids["patti, shown"], rounds.match} <= {each.round for each in found}
+    began = await services.pool.fetchval("select max(at) from events where type like '%.MatchOpened'")
+    late = [each.round async for each in divergence.rounds_again(services.pool, "lotus", services.vault, began)]
+    assert {"live.1", rounds.ids["patti, shown"], rounds.match} <= set(late), "rounds of before, settled again since"
+    assert len(late) == len(set(late))
     said: list[str] = []
     done = await reconcile(services.pool, "lotus", said.append)
     assert said == []
@@ -239,3 +243,14 @@ async def test_the_reports_tell_what_the_log_says(rounds: Resettled) -> None:
     assert all(row["owed"] == row["arose"] - row["collected"] - row["written_off"] for row in owing)
     assert all((row["since"] is not None) == (row["owed"] > 0) for row in owing)
     assert sum(row["owed"] for row in owing) == (await rows("liability"))[0]["owed"]
+
+
+async def test_what_is_disputed_of_it_is_no_part_of_it(rounds: Resettled) -> None:
+    house = rounds.house
+    told = {"player": "ann", "round": "live.1", "words": "I had a pair of kings"}
+    dispute = (await house.done("/v1/disputes", told))["dispute"]["id"]
+    ruling = {"ruling": "rejected", "code": "by_the_rules", "reason": "you had not", "evidence": 0}
+    await house.by_two(f"/v1/disputes/{dispute}/ruling", ruling, *map(house.bearer, (Role.SUPERVISOR, Role.OPERATOR)))
+    raw = write(await rounds.dossier("live.1", "operator"))
+    assert failing(raw) is None
+    assert (b"misread" in raw, b"kings" in raw, b"you had not" in raw) == (True, False, False)

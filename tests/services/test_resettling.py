@@ -14,8 +14,8 @@ import pytest
 
 from domain.cards import parse
 from domain.game import Role
-from domain.names import PROPOSAL
-from domain.proposals import Approve, Propose, Resettle, id_of
+from domain.names import PROPOSAL, id_of
+from domain.proposals import Approve, Propose, Resettle
 from domain.resettlements import Corrected, Void
 from domain.wallet import commands as wallet
 from infra import codec, eventlog
@@ -186,3 +186,15 @@ async def test_killed_in_the_middle_it_goes_on_and_nobody_is_settled_with_twice(
     assert moved
     assert bets
     await check_books(acme)
+
+
+async def test_tables_do_not_wait_for_whatever_else_is_due(acme: Town) -> None:
+    """Hundreds of rounds were voided after a fault, and each resettlement has been due for longer than any table."""
+    await acme.pool.execute(
+        """insert into streams (operator, stream, decider, version, position, state, state_schema, balance, due)
+        select 'acme', 'resettlement:x.' || n, 'resettlement', 1, 1, '{}', 2, 0, now() - interval '1 day'
+        from generate_series(1, 300) n"""
+    )
+    await acme.pool.execute("update streams set due = now() where stream = 'table:t'")
+    found = await acme.pool.fetch(eventlog.SQL["due"], OPERATOR, 200)
+    assert (found[0]["stream"], len(found)) == ("table:t", 200)

@@ -19,6 +19,7 @@ from services import significant
 from services.settlement import PLATFORM
 from services.significant import SignificantKind
 from tests.services.conftest import QUICK, Casino, assert_problem
+from tests.services.gin import Gin
 from tests.services.patti import Patti
 from tests.services.pit_http import Pit
 
@@ -131,6 +132,19 @@ async def test_a_round_with_money_is_voided_by_two_and_both_are_told(casino: Cas
     assert (row["paused_by"], row["by"]) == (voided["actor"], voided["authoriser"])
     seen = await casino.get("/v1/rounds/t1.1/replay", token)
     assert paused["actor"] not in json.dumps([step["event"] for step in seen["steps"]])
+
+
+async def test_a_match_that_is_voided_is_told_beside_its_hand(casino: Casino):
+    for name in ("ann", "bob", "cid"):
+        await casino.player(name, 20_000)
+    gin = Gin(casino.worker, casino.services.vault, casino.services.pool, "lotus", "g")
+    await gin.open("ann", "bob", "cid")
+    await gin.deals()
+    await gin.void("CancelMatch", reason="the lights went out")
+    hand, match = await listed(casino, kind="voided")
+    assert ("round" in hand["told"], match["told"]["match"]) == (True, "g.m1")
+    assert {each["reason"] for each in (hand, match)} == {"the lights went out"}
+    assert hand["actor"] == match["actor"] != hand["authoriser"] == match["authoriser"]
 
 
 async def test_an_adjustment_a_block_and_a_fault_are_told(casino: Casino):

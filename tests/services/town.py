@@ -11,7 +11,7 @@ from domain import proposals
 from domain.decider import SettleBettor, Submission
 from domain.game import ConcludeRound, Role, TimeOut
 from domain.games import GAMES
-from domain.names import PROPOSAL
+from domain.names import PROPOSAL, id_of
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from infra import codec, eventlog, fanout, postgres
@@ -55,7 +55,7 @@ class Town:
     async def adjust(self, name: str, amount: int, reason: str) -> None:
         """One of the staff proposes it, and another one approves."""
         asked = proposals.AdjustBalance(name, amount, "EUR", AdjustmentCode.OTHER, reason)
-        stream = PROPOSAL + proposals.id_of("ops", f"k{self.keys + 1}")
+        stream = PROPOSAL + id_of("ops", f"k{self.keys + 1}")
         assert isinstance(await self.send("ops", Role.OPERATOR, stream, proposals.Propose(asked)), Accepted)
         assert isinstance(await self.send("sue", Role.SUPERVISOR, stream, proposals.Approve()), Accepted)
 
