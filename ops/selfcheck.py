@@ -50,6 +50,8 @@ async def _at(desk: Desk, settings: Settings, scopes: tuple[Scope, ...], accept:
         if accept is not None and not check.holds:
             await desk.send(HOUSE, AcceptManifest(check.scope, check.found, accept))
             click.echo(f"{desk.operator}: {check.scope}: accepted: {accept}")
+        elif not check.holds:
+            click.echo("    If all of it is meant, as at a new release: croupier selfcheck --accept REASON")
     return accept is not None or all(check.holds for check in checks)
 
 

@@ -245,7 +245,7 @@ def _parameters(request: Asked, exception: HTTPException) -> str:
 def _parameter(request: Asked, key: str, message: str) -> str:
     told = f"{key}: {message[:300]}"
     field = request.route_handler.parsed_fn_signature.parameters.get(key)
-    known = wanted.members(field.raw) if field and message.startswith("Invalid enum value") else []
+    known = wanted.members(field.annotation) if field and message.startswith("Invalid enum value") else []
     return f"{told}; it is one of {', '.join(known)}" if known else told
 
 

@@ -148,3 +148,9 @@ async def test_a_refused_attempt_to_decide_alone_is_on_record_for_the_auditor(ca
     told = await casino.get("/v1/audit", casino.bearer(Role.AUDITOR))
     [entry] = [each["entry"] for each in told["entries"] if each["entry"]["rule"]]
     assert (entry["rule"], entry["actor"]) == ("SecondPersonNeeded", actor(casino, Role.OPERATOR))
+
+
+async def test_a_stage_that_there_is_not_is_told_with_those_that_there_are(casino: Casino) -> None:
+    answer = await casino.ask("GET", "/v1/proposals", params={"stage": "done"})
+    assert_problem(answer, 400, "BadParameter")
+    assert "it is one of open, approved, declined, withdrawn, expired" in answer.json()["detail"]
