@@ -113,6 +113,8 @@ class IncidentPhase(StrEnum):
     """The outcome is final, and money is on its way: nothing is corrected before it has arrived."""
     OVER = "over"
     """Settled, refunded or skipped."""
+    HAND_OVER = "hand_over"
+    """A hand of a match is over: no money is its own, and what is put right is the match, by an incident about it."""
     PAST = "past"
     """The incident is about no round, and the table has gone on."""
 
@@ -149,7 +151,6 @@ _OVER: dict[IncidentKind, str] = {
 }
 """Once it is over. One bet that came late, or a picture that was gone, takes nothing from those who won."""
 
-
 _ORDERS = {R.VOID: "CancelRound", R.VOID_MATCH: "CancelMatch", R.RESCAN: "RescanCards"}
 """What the table is told to do; a supervisor could. Whatever else, it is told to go on."""
 
@@ -165,7 +166,7 @@ def _by_the_rules(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution,
     match phase:
         case IncidentPhase.IDLE:
             return (R.RESUME, R.UNFOUNDED)
-        case IncidentPhase.FINAL | IncidentPhase.PAST:
+        case IncidentPhase.FINAL | IncidentPhase.PAST | IncidentPhase.HAND_OVER:
             return (R.STANDS, R.UNFOUNDED)
         case IncidentPhase.BETTING:
             # nothing lies there to be scanned again; and a card that was seen decides bets to come
@@ -310,7 +311,7 @@ def _report(command: ReportIncident, context: Context) -> Decision:
 
 def _resolve(incident: Incident, command: ResolveIncident, context: Context) -> Decision:
     game, standing = _table(incident.table, context)
-    phase = phase_of(incident, standing)
+    phase = phase_of(incident, game, standing)
     _check(incident, command.resolution, phase, game)
     asks: tuple[Ask, ...] = ()
     if phase in (IncidentPhase.IDLE, IncidentPhase.BETTING, IncidentPhase.PLAYING):
@@ -352,10 +353,13 @@ def _asks(
     return (Ask(TABLE + incident.table, order),)
 
 
-def phase_of(incident: Incident, standing: Standing) -> IncidentPhase:
-    if incident.round != standing.round or standing.stage is Stage.CLOSED:
-        return IncidentPhase.OVER if incident.round else IncidentPhase.PAST
-    return IncidentPhase(standing.stage.value)
+def phase_of(incident: Incident, game: Game[Any, Any, Any], standing: Standing) -> IncidentPhase:
+    if incident.round == standing.round and standing.stage is not Stage.CLOSED:
+        return IncidentPhase(standing.stage.value)
+    if incident.round is None:
+        return IncidentPhase.PAST
+    is_hand = game.reveals_match is not None and not incident.round.rpartition(".")[2].startswith("m")
+    return IncidentPhase.HAND_OVER if is_hand else IncidentPhase.OVER
 
 
 def _table(table: str, context: Context) -> tuple[Game[Any, Any, Any], Standing]:

@@ -136,7 +136,7 @@ async def _allowed(pool: Pool, operator: str, incident: Incident) -> tuple[Resol
     row = await pool.fetchrow(eventlog.SQL["stream"], operator, TABLE + incident.table)
     assert row is not None, "an incident is of a table that is there"
     game, state = GAMES[row["decider"]], codec.decode_state(row["decider"], row["state"])
-    return incidents.allowed(incident.kind, incidents.phase_of(incident, game.standing(state)), game)
+    return incidents.allowed(incident.kind, incidents.phase_of(incident, game, game.standing(state)), game)
 
 
 @post("/incidents", guards=[REPORTERS], body=ReportIncident)

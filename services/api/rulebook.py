@@ -62,7 +62,8 @@ DOOR = {
     "AnotherTable": "The round is one of another table.",
     "IncidentOfAnotherRound": "The incident is about another round.",
     "IncidentResolved": "The incident was resolved already; notes can still be added.",
-    "ResolutionNotAllowed": "The rules do not allow this of such an incident, as far as its round is now.",
+    "ResolutionNotAllowed": "The rules do not allow this of such an incident, as far as its round is now: `allowed` "
+    "has what they do. When a hand of a match is over, the match is put right: report it once more as about the match.",
     "ProposalNeeded": "A round that is over is put right by two persons: propose a resettlement of it that names the "
     "incident, which is resolved when another person approves.",
     "TooManyNotes": "An incident has at most 50 notes.",

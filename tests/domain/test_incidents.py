@@ -8,10 +8,11 @@ import pytest
 from domain import incidents
 from domain.cards import parse
 from domain.decider import SettleBettor, Submission
-from domain.game import SECOND, ConcludeRound, Role
+from domain.game import SECOND, ConcludeRound, Role, Stage, Standing
 from domain.games import GAMES
 from domain.incidents import (
     AddNote,
+    Incident,
     IncidentKind,
     IncidentPhase,
     ReportIncident,
@@ -81,6 +82,17 @@ def test_without_a_round_nothing_is_voided_and_while_money_is_on_its_way_nothing
     assert set(incidents.allowed(kind, IncidentPhase.IDLE, BANKED)) == {"resume", "unfounded"}
     for phase in (IncidentPhase.FINAL, IncidentPhase.PAST):
         assert set(incidents.allowed(kind, phase, BANKED)) == {"stands", "unfounded"}
+
+
+def test_of_a_hand_of_a_match_that_is_over_nothing_is_put_right_but_of_the_match() -> None:
+    later = Standing("t.3", Stage.PLAYING, paused=False)
+    phases = [
+        incidents.phase_of(Incident("t", about, IncidentKind.SYSTEM_FAULT, "x", "", "sue"), GAMES[game], later)
+        for game, about in (("gin_rummy", "t.2"), ("gin_rummy", "t.m1"), ("three_patti", "t.2"))
+    ]
+    assert phases == [IncidentPhase.HAND_OVER, IncidentPhase.OVER, IncidentPhase.OVER]
+    of_hand = incidents.allowed(IncidentKind.SYSTEM_FAULT, IncidentPhase.HAND_OVER, GAMES["gin_rummy"])
+    assert set(of_hand) == {"stands", "unfounded"}
 
 
 @pytest.mark.parametrize("phase", COLUMNS)
