@@ -158,8 +158,8 @@ _ORDERS = {R.VOID: "CancelRound", R.VOID_MATCH: "CancelMatch", R.RESCAN: "Rescan
 def allowed(kind: IncidentKind, phase: IncidentPhase, game: Game[Any, Any, Any]) -> tuple[Resolution, ...]:
     """How an incident may be resolved at a table of this game."""
     known = {member.__name__ for member in game.commands[Role.SUPERVISOR].__args__}
-    by_the_rules = (each for each in _by_the_rules(kind, phase) if _ORDERS.get(each, "Resume") in known)
-    return tuple(each for each in by_the_rules if each is not R.CORRECT or Role.STUDIO in game.commands)
+    named = (each for each in _by_the_rules(kind, phase) if each is not R.CORRECT or Role.STUDIO in game.commands)
+    return tuple(each for each in named if _ORDERS.get(each, "Resume") in known)
 
 
 def _by_the_rules(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution, ...]:
@@ -169,8 +169,9 @@ def _by_the_rules(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution,
         case IncidentPhase.FINAL | IncidentPhase.PAST | IncidentPhase.HAND_OVER:
             return (R.STANDS, R.UNFOUNDED)
         case IncidentPhase.BETTING:
-            # nothing lies there to be scanned again; and a card that was seen decides bets to come
-            not_yet = {R.RESCAN, R.RESUME} if kind is IncidentKind.EXPOSED_CARD else {R.RESCAN}
+            not_yet = (
+                {R.RESCAN, R.RESUME} if kind is IncidentKind.EXPOSED_CARD else {R.RESCAN}
+            )  # it decides bets to come
             return tuple(each for each in _by_the_rules(kind, IncidentPhase.PLAYING) if each not in not_yet)
         case IncidentPhase.PLAYING:
             named = tuple(map(Resolution, _ON[kind].split()))
