@@ -168,10 +168,8 @@ def _by_the_rules(kind: IncidentKind, phase: IncidentPhase) -> tuple[Resolution,
             return (R.RESUME, R.UNFOUNDED)
         case IncidentPhase.FINAL | IncidentPhase.PAST | IncidentPhase.HAND_OVER:
             return (R.STANDS, R.UNFOUNDED)
-        case IncidentPhase.BETTING:
-            not_yet = (
-                {R.RESCAN, R.RESUME} if kind is IncidentKind.EXPOSED_CARD else {R.RESCAN}
-            )  # it decides bets to come
+        case IncidentPhase.BETTING:  # nothing lies there to be scanned; a card that was seen decides bets to come
+            not_yet = (R.RESCAN, R.RESUME) if kind is IncidentKind.EXPOSED_CARD else (R.RESCAN,)
             return tuple(each for each in _by_the_rules(kind, IncidentPhase.PLAYING) if each not in not_yet)
         case IncidentPhase.PLAYING:
             named = tuple(map(Resolution, _ON[kind].split()))
