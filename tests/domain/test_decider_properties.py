@@ -250,7 +250,7 @@ class Telling:
         found, resolutions = self.house.state(self.incident), tuple(incidents.Resolution)
         if found is not None and number % 4:
             standing = GAME.standing(self.house.state(TABLE + found.table))
-            resolutions = incidents.allowed(found.kind, incidents.phase_of(found, standing), GAME)
+            resolutions = incidents.allowed(found.kind, incidents.phase_of(found, GAME, standing), GAME)
         resolution = resolutions[number % len(resolutions)]
         command = incidents.AddNote("so") if kind == "Note" else incidents.ResolveIncident(resolution, "so")
         return self.entry(self.incident, who, role, command)

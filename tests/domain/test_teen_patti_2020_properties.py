@@ -194,7 +194,7 @@ class Table(RuleBasedStateMachine):
     def resolve_the_incident(self, resolution: Resolution) -> None:
         """It does what it says, or is refused and does nothing."""
         found, before = self.memory.state(self.incident), GAME.standing(self.state)
-        phase = phase_of(found, before)
+        phase = phase_of(found, GAME, before)
         done = self.send("supervisor", Role.SUPERVISOR, ResolveIncident(resolution, "so"), stream=self.incident)
         assert not done or (found.resolution is None and resolution in allowed(found.kind, phase, GAME))
         if done and phase in ("idle", "betting", "playing"):

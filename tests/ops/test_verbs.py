@@ -137,7 +137,7 @@ async def test_proposals_are_listed_and_shown_with_who_wants_what_and_why(run, d
     asked = proposals.AdjustBalance("ann", 5, "EUR", AdjustmentCode.GOODWILL, "a long wait")
     await _sent(database, "ops", "proposal:00c0ffee", proposals.Propose(asked))
     listed = await run("proposal", "list", "lotus", "--stage", "open")
-    assert listed.out == "00c0ffee  AdjustBalance  by ops  open  because: a long wait\n"
+    assert listed.out == "00c0ffee  AdjustBalance  ann +5 EUR  by ops  open  because: a long wait\n"
     await _sent(database, "sue", "proposal:00c0ffee", proposals.Approve())
     assert "  approved by sue  " in (await run("proposal", "list", "lotus")).out
     assert json.loads((await run("proposal", "show", "lotus", "00c0ffee")).out)["asked"]["amount"] == 5

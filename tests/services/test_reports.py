@@ -44,6 +44,7 @@ async def played(house_of_module: Casino) -> Played:
     void = await Gin(house.worker, house.services.vault, pool, "lotus", "v").open(*PLAYERS)
     await void.still_on()
     await void.void("CancelMatch", reason="the lights went out")
+    await (await Gin(house.worker, house.services.vault, pool, "lotus", "h").open(*PLAYERS)).still_on()
     for player, amount, reason in (("ann", 250, FORMULA), ("ina", -40, "-1 was counted twice"), ("ina", 7, "goodwill")):
         if reason.startswith("-"):
             await adjusting(house, "ina", wallet.OpenWallet("INR"))

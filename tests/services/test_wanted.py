@@ -15,7 +15,7 @@ from services.api.resettlements import NewResettlement
 
 CASES: list[tuple[type, dict[str, Any], str, str]] = [
     (ReportIncident, {"table": "t", "kind": "fire", "words": "x"}, "kind", "It is one of misdeal, exposed_card,"),
-    (ReportIncident, {"table": "t", "kind": "misdeal", "words": "a\nb"}, "words", "One line of plain text"),
+    (ReportIncident, {"table": "t", "kind": "misdeal", "words": "a\nb"}, "words", "one line, not blank"),
     (ReportIncident, {"table": "t", "kind": "misdeal", "words": "x", "round": "7"}, "round", "`table-1.42`"),
     (ReportIncident, {"table": "t 1", "kind": "misdeal", "words": "x"}, "table", "1 to 64 of A-Z a-z 0-9 _ and -."),
     (NewResettlement, {"basis": {"type": "Wrong"}, "reason": "x"}, "basis.type", "It is one of Void, Corrected."),
