@@ -166,7 +166,8 @@ async def test_a_hand_that_was_shown_in_a_lost_tail_is_cancelled_and_nobody_play
         assert (answer.status_code, answer.json()["outcome"]) == (503, "not_applied"), answer.text
     await ground.mend()
     await house.seen("three_patti.RoundRefunded", seconds=30)
-    after = [row["type"].partition(".")[2] for row in (await house.rows())[kept:]]
+    types = [row["type"].partition(".") for row in (await house.rows())[kept:]]
+    after = [name for kind, _, name in types if kind == "three_patti"]  # a worker's self-check may come first
     assert after[:3] == ["LogResumed", "RoundCancelled", "RoundRefunded"]
     await house.seen("three_patti.RoundOpened", 2)
     assert (await (await on_turn(company)).send(path, {"type": "Bet", "amount": 100})).is_success
