@@ -16,7 +16,7 @@ from domain.streams import KINDS, kind_of
 from domain.wallet.state import Wallet
 from infra import codec, eventlog
 from infra.columns import nullable, numbers, texts
-from infra.eventlog import EventRow
+from infra.eventlog import EventRow, Tip
 from infra.vault import Vault
 
 
@@ -129,12 +129,13 @@ class _CommandRow(Struct, frozen=True):
 class Batch:
     """Decides entries in order of arrival. `rows` and `arguments` are what is to be appended."""
 
-    def __init__(self, operator: str, position: int, tip: bytes, now: Micros, vault: Vault, *, epoch: int = 1) -> None:
+    def __init__(self, operator: str, begun: Tip, now: Micros, vault: Vault) -> None:
+        """`begun` is where the log stands before it."""
         self.operator = operator
-        self.epoch = epoch
+        self.begun = begun
         self.now = now
-        self.position = position
-        self.tip = tip
+        self.position = begun.position
+        self.tip = begun.hash
         self.streams: dict[str, Stream] = {}
         self.totals: dict[str, RoundTotals] = {}
         self.earlier: dict[tuple[str, str], Earlier | None] = {}
@@ -158,6 +159,11 @@ class Batch:
     @property
     def changes(self) -> bool:
         return bool(self.rows or self._commands)
+
+    @property
+    def left(self) -> Tip:
+        """Where the log stands once it is written."""
+        return Tip(self.begun.epoch, self.position, self.tip, self.now, "") if self.changes else self.begun
 
     def decide(self, entry: Entry) -> Answer | Earlier | Rejected:
         """Decide one command. An `Earlier` answer is to be completed with its events; a `Rejected` by `refuse`.
@@ -280,9 +286,12 @@ class Batch:
             return self._decider.stream(WALLET + player).version > 0
         return False
 
-    def arguments(self) -> list[Any]:
-        """The arguments of the `append` query, after the operator."""
-        return [self.position, self.tip, self.now, *self._events(), codec.STATE_SCHEMA, *self._folded(), *self._told()]
+    def arguments(self, until: Micros) -> list[Any]:
+        """The arguments of the `append` query, after the operator. After `until`, by the database's clock, it does
+        nothing."""
+        begun = self.begun
+        head = [self.position, self.tip, self.now, begun.epoch, begun.position, begun.hash, begun.at, until]
+        return [*head, *self._events(), codec.STATE_SCHEMA, *self._folded(), *self._told()]
 
     def _events(self) -> list[str]:
         rows = self.rows

@@ -8,7 +8,7 @@ next flush starts as soon as the last one ended. A refusal or an exception touch
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import asyncpg
@@ -190,7 +190,7 @@ class _Lane:
         while self._patience and self._patience[0][1].done():
             self._patience.popleft()
 
-    async def _write_with_retry(self, entries: list[Entry]) -> list[Answer | Exception]:
+    async def _write_with_retry(self, entries: list[Entry]) -> Sequence[Answer | Exception]:
         """Write a batch; if the connection is lost, even at the commit, once more: `commands` tells what had landed,
         and internal commands are once-only by state."""
         try:
@@ -212,7 +212,7 @@ class _Lane:
         log.error("the log cannot be written", operator=self.operator, problem=repr(problem))
         return Unavailable(str(problem))
 
-    async def _write(self, entries: list[Entry]) -> list[Answer | Exception]:
+    async def _write(self, entries: list[Entry]) -> Sequence[Answer | Exception]:
         writer = self._writer
         if writer is None or writer.connection.is_closed():
             writer = self._writer = await Writer.open(self._dsn, self._room)

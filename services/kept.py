@@ -22,21 +22,22 @@ class Kept:
         """`room` says how many may be kept now."""
         self._room = room
         self._streams: OrderedDict[str, Stream] = OrderedDict()
-        self._alone = False
+        self.alone = False
+        """Has nobody else written since the batch before?"""
 
     def among(self, names: Iterable[str]) -> dict[str, Stream]:
         return {name: self._streams[name] for name in names if name in self._streams}
 
     def check(self, *, alone: bool) -> None:
         """Whether the log, under its lock, stands where the last batch left it; if not, nothing is known any more."""
-        self._alone = alone
+        self.alone = alone
         if not alone:
             self._streams.clear()
 
     def keep(self, streams: Mapping[str, Stream]) -> None:
         """What a batch that is committed made of the streams it used. Where others write the same log in turn nothing
         is kept: it would be found old every time, and then cost a query more."""
-        if not self._alone:
+        if not self.alone:
             return
         for name, stream in streams.items():
             self._streams.pop(name, None)

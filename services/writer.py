@@ -1,11 +1,12 @@
-"""The writer: one connection that holds the lock of an operator's log for the length of a batch.
+"""The writer: one connection that appends to operators' logs, batch by batch.
 
-Four messages a batch: begin and lock, load, append, commit. What one decision turns out to need besides is loaded when
-it asks for it.
+Where several processes write one log, a batch holds its lock: begin and lock, load, append, commit. What one decision
+turns out to need besides is loaded when it asks for it. As long as nobody else writes it is two messages without a
+lock, load and append: for an append does nothing unless the log still stands where it was loaded.
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +16,7 @@ import structlog
 
 from domain.decider import Missing, Rule, Stream, record_of
 from domain.errors import Rejected
-from domain.game import Ended, RoundTotals
+from domain.game import Ended, Micros, RoundTotals
 from domain.names import TABLE, table_of
 from infra import codec, eventlog, postgres
 from infra.columns import texts
@@ -47,6 +48,10 @@ from services.refold import fold_stream
 SQL = queries("executor")
 LOCK_TIMEOUT_MS = 5_000
 IDLE_TIMEOUT_MS = 2_000
+LATE_US = IDLE_TIMEOUT_MS * 1_000
+"""How old a batch may be when it is appended without a lock: then its time has passed, and it is decided again."""
+NEVER = 32_503_680_000_000_000
+"""The year 3000: what holds the lock has its time from the database's own timeouts."""
 
 LOST = (
     asyncpg.PostgresConnectionError,
@@ -128,18 +133,51 @@ class Writer:
     async def _fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
         return await self._prepared[name].fetch(*arguments)
 
-    async def write(self, operator: str, vault: Vault, entries: list[Entry]) -> list[Answer | Exception]:
-        """One transaction: lock, load, decide, append, commit. An answer for each entry, in order."""
-        await self._lock(operator)
+    async def write(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
+        """Load, decide, append: all as in one transaction. An answer for each entry, in order."""
+        lock = self._lock
+        if self._kept.alone:
+            try:
+                if (answers := await self._write_alone(operator, vault, entries)) is not None:
+                    return answers
+            except asyncpg.LockNotAvailableError:
+                lock = self._lock_by_force
+        await lock(operator)
+        return await self._write_locked(operator, vault, entries)
+
+    async def _write_alone(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer] | None:
+        """None, and nothing was done, if somebody else writes too, or a decision needs more than what was loaded, or
+        the database minds: then the lock makes all clear. Raises LockNotAvailableError."""
         batch = await self._take(operator, vault, entries)
+        if not self._kept.alone or (answers := _decided_at_once(batch, entries)) is None:
+            return None
+        try:
+            if batch.changes and not await self._append(batch, until=batch.now + LATE_US):
+                return None
+        except (*LOST, asyncpg.LockNotAvailableError):
+            raise
+        except asyncpg.PostgresError:
+            return None
+        self._leave(batch)
+        return answers
+
+    async def _write_locked(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
+        batch = await self._take(operator, vault, entries)
+        await self._load(batch, _named(entries) - batch.streams.keys())
         answers = [await self._decide(batch, entry) for entry in entries]
         answers = [await self._complete(batch, *pair) for pair in zip(entries, answers, strict=True)]
-        if batch.changes:
-            await self._fetch("append", operator, *batch.arguments())
+        if batch.changes and not await self._append(batch, until=NEVER):
+            raise AssertionError(f"the log of {operator} moved under its lock")
         await self.connection.execute("commit")
-        self.seen = eventlog.Tip(batch.epoch, batch.position, batch.tip, batch.now, "")
-        self._kept.keep(batch.streams)
+        self._leave(batch)
         return answers
+
+    async def _append(self, batch: Batch, until: Micros) -> bool:
+        return bool(await self._fetch("append", batch.operator, *batch.arguments(until)))
+
+    def _leave(self, batch: Batch) -> None:
+        self.seen = batch.left
+        self._kept.keep(batch.streams)
 
     async def _lock(self, operator: str) -> None:
         """Begin, and be the log's only writer. What is read in the same message would be stale, so nothing is."""
@@ -169,25 +207,19 @@ class Writer:
         await waiter
 
     async def _take(self, operator: str, vault: Vault, entries: list[Entry]) -> Batch:
-        """The log's head and time, and all that the commands are known to need, in one query."""
-        streams = set[str]().union(*(streams_named(entry.submission) for entry in entries))
+        """The log's head and time, and what the commands are known to need and was not kept, in one query."""
+        streams = _named(entries)
         keys = {(e.submission.actor, e.submission.key) for e in entries if e.submission.key}
-        kept = self._kept.among(streams)
-        rows = await self._rows(operator, streams - kept.keys(), keys)
+        rows = await self._rows(operator, streams - self._kept.among(streams).keys(), keys)
         head = next((row for row in rows if row["kind"] == "head"), None)
         if head is None:
             raise UnknownOperator(operator)
-        now = max(head["now"], head["at"])
-        batch = Batch(operator, head["first"], head["bytes"], now, vault, epoch=head["last"])
-        self._kept.check(alone=self._left_it_so(batch))
+        begun = eventlog.Tip(head["last"], head["first"], head["bytes"], head["at"], "")
+        batch = Batch(operator, begun, max(head["now"], begun.at), vault)
+        self._kept.check(alone=begun == self.seen)
+        batch.streams.update(self._kept.among(streams))
         await self._take_in(batch, rows, keys)
-        await self._load(batch, kept)
         return batch
-
-    def _left_it_so(self, batch: Batch) -> bool:
-        """Does the log stand where our last batch left it? The hash of the chain's last link tells."""
-        seen = self.seen
-        return seen is not None and (seen.epoch, seen.position, seen.hash) == (batch.epoch, batch.position, batch.tip)
 
     async def _rows(self, operator: str, streams: Collection[str], keys: Collection[Key]) -> list[asyncpg.Record]:
         actors, names = texts([actor for actor, _ in keys]), texts([name for _, name in keys])
@@ -278,6 +310,28 @@ class Writer:
         if first is None:
             return []
         return [eventlog.row_of(record) for record in await self._fetch("events_between", operator, first, last)]
+
+
+def _named(entries: list[Entry]) -> set[str]:
+    return set[str]().union(*(streams_named(entry.submission) for entry in entries))
+
+
+def _decided_at_once(batch: Batch, entries: list[Entry]) -> Sequence[Answer] | None:
+    """The answers, if nothing is asked for besides what was loaded."""
+    try:
+        decided = [batch.decide(entry) for entry in entries]
+        answers = [_at_once(batch, *pair) for pair in zip(entries, decided, strict=True)]
+    except Exception:  # noqa: BLE001 - whatever it is, it comes again under the lock, and is told there
+        return None
+    return answers
+
+
+def _at_once(batch: Batch, entry: Entry, decided: Answer | Earlier | Rejected) -> Answer:
+    if isinstance(decided, Rejected) and decided.rule is not Rule.Fenced:
+        return batch.refuse(entry, decided)
+    if isinstance(decided, Earlier | Rejected):
+        raise LookupError("what was decided before has to be looked up")
+    return decided
 
 
 _READS = ("events_of_stream", "last_of_type", "events_between", "ended", "ended_match")

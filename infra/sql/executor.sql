@@ -35,45 +35,49 @@ from bettor where staked > 0
 -- refused_before: is the refusal of this command on record?
 select 1 from events where operator = $1 and stream = $2 and command = $3 limit 1
 
--- append: one statement writes it all: the log's head, events, streams (one row a stream), answers; columns come as text (infra/columns.py)
+-- append: one statement writes it all: the log's head, events, streams (one row a stream), answers; columns come as text (infra/columns.py). Nothing is written, and no row returned, if the log does not stand any more where the batch began, or if it is too late
 with head as (
-    update logs set position = $2, hash = $3, at = $4 where operator = $1
+    update logs set position = $2, hash = $3, at = $4
+    where operator = $1 and epoch = $5 and position = $6 and hash = $7 and at = $8 and clock_timestamp() < $9
+    returning operator
 ), appended as (
     insert into events (operator, position, stream, version, type, schema, round, command, actor, role, at, data, hash)
-    select $1, e.position::bigint, e.stream, e.version::bigint, e.type, e.schema::smallint, e.round, e.command,
-           e.actor, e.role, $4, e.data::json, decode(e.hash, 'hex')
-    from unnest(
-        (string_to_array($5, chr(31), chr(30)))[2:], (string_to_array($6, chr(31), chr(30)))[2:],
-        (string_to_array($7, chr(31), chr(30)))[2:], (string_to_array($8, chr(31), chr(30)))[2:],
-        (string_to_array($9, chr(31), chr(30)))[2:], (string_to_array($10, chr(31), chr(30)))[2:],
-        (string_to_array($11, chr(31), chr(30)))[2:], (string_to_array($12, chr(31), chr(30)))[2:],
-        (string_to_array($13, chr(31), chr(30)))[2:], (string_to_array($14, chr(31), chr(30)))[2:],
-        (string_to_array($15, chr(31), chr(30)))[2:]
+    select head.operator, e.position::bigint, e.stream, e.version::bigint, e.type, e.schema::smallint, e.round,
+           e.command, e.actor, e.role, $4, e.data::json, decode(e.hash, 'hex')
+    from head, unnest(
+        (string_to_array($10, chr(31), chr(30)))[2:], (string_to_array($11, chr(31), chr(30)))[2:],
+        (string_to_array($12, chr(31), chr(30)))[2:], (string_to_array($13, chr(31), chr(30)))[2:],
+        (string_to_array($14, chr(31), chr(30)))[2:], (string_to_array($15, chr(31), chr(30)))[2:],
+        (string_to_array($16, chr(31), chr(30)))[2:], (string_to_array($17, chr(31), chr(30)))[2:],
+        (string_to_array($18, chr(31), chr(30)))[2:], (string_to_array($19, chr(31), chr(30)))[2:],
+        (string_to_array($20, chr(31), chr(30)))[2:]
     ) as e (position, stream, version, type, schema, round, command, actor, role, data, hash)
 ), folded as (
     insert into streams (operator, stream, decider, version, position, state, state_schema, balance, due)
-    select $1, s.stream, s.decider, s.version::bigint, s.position::bigint, s.state::json, $16, s.balance::bigint,
-           'epoch'::timestamptz + s.due::bigint * interval '1 microsecond'
-    from unnest(
-        (string_to_array($17, chr(31), chr(30)))[2:], (string_to_array($18, chr(31), chr(30)))[2:],
-        (string_to_array($19, chr(31), chr(30)))[2:], (string_to_array($20, chr(31), chr(30)))[2:],
-        (string_to_array($21, chr(31), chr(30)))[2:], (string_to_array($22, chr(31), chr(30)))[2:],
-        (string_to_array($23, chr(31), chr(30)))[2:]
+    select head.operator, s.stream, s.decider, s.version::bigint, s.position::bigint, s.state::json, $21,
+           s.balance::bigint, 'epoch'::timestamptz + s.due::bigint * interval '1 microsecond'
+    from head, unnest(
+        (string_to_array($22, chr(31), chr(30)))[2:], (string_to_array($23, chr(31), chr(30)))[2:],
+        (string_to_array($24, chr(31), chr(30)))[2:], (string_to_array($25, chr(31), chr(30)))[2:],
+        (string_to_array($26, chr(31), chr(30)))[2:], (string_to_array($27, chr(31), chr(30)))[2:],
+        (string_to_array($28, chr(31), chr(30)))[2:]
     ) as s (stream, decider, version, position, state, balance, due)
     on conflict (operator, stream) do update set
         version = excluded.version, position = excluded.position, state = excluded.state,
         state_schema = excluded.state_schema, balance = excluded.balance, due = excluded.due
+), answered as (
+    insert into commands (operator, actor, key, fingerprint, body, received, decided, outcome, first, last)
+    select head.operator, c.actor, c.key, decode(c.fingerprint, 'hex'), c.body,
+           'epoch'::timestamptz + c.received::bigint * interval '1 microsecond', $4, c.outcome::json, c.first::bigint,
+           c.last::bigint
+    from head, unnest(
+        (string_to_array($29, chr(31), chr(30)))[2:], (string_to_array($30, chr(31), chr(30)))[2:],
+        (string_to_array($31, chr(31), chr(30)))[2:], (string_to_array($32, chr(31), chr(30)))[2:],
+        (string_to_array($33, chr(31), chr(30)))[2:], (string_to_array($34, chr(31), chr(30)))[2:],
+        (string_to_array($35, chr(31), chr(30)))[2:], (string_to_array($36, chr(31), chr(30)))[2:]
+    ) as c (actor, key, fingerprint, body, received, outcome, first, last)
 )
-insert into commands (operator, actor, key, fingerprint, body, received, decided, outcome, first, last)
-select $1, c.actor, c.key, decode(c.fingerprint, 'hex'), c.body,
-       'epoch'::timestamptz + c.received::bigint * interval '1 microsecond', $4, c.outcome::json, c.first::bigint,
-       c.last::bigint
-from unnest(
-    (string_to_array($24, chr(31), chr(30)))[2:], (string_to_array($25, chr(31), chr(30)))[2:],
-    (string_to_array($26, chr(31), chr(30)))[2:], (string_to_array($27, chr(31), chr(30)))[2:],
-    (string_to_array($28, chr(31), chr(30)))[2:], (string_to_array($29, chr(31), chr(30)))[2:],
-    (string_to_array($30, chr(31), chr(30)))[2:], (string_to_array($31, chr(31), chr(30)))[2:]
-) as c (actor, key, fingerprint, body, received, outcome, first, last)
+select 1 from head
 
 -- open_log: a new operator's log, at position 0
 insert into logs (operator, epoch, position, hash, at, system) values ($1, $2, 0, $3, clock_timestamp(), $4)

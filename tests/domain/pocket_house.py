@@ -12,7 +12,7 @@ from domain.errors import Rejected
 from domain.fairness import seed_hash
 from domain.game import SECOND, RoundTotals, Sealed, SealedSeed
 from infra import eventlog
-from infra.eventlog import EventRow
+from infra.eventlog import EventRow, Tip
 from infra.vault import Vault
 from services.batch import (
     Accepted,
@@ -70,7 +70,7 @@ class PocketHouse:
 
     def send(self, entries: list[Entry]) -> list[Any]:
         """One batch, and a further one for what has to wait for the sums that this one changes. An answer each."""
-        batch = Batch(OPERATOR, len(self.rows), self.tip, self.now, self.vault)
+        batch = Batch(OPERATOR, Tip(1, len(self.rows), self.tip, self.now, ""), self.now, self.vault)
         for name in set[str]().union(*(streams_named(entry.submission) for entry in entries)):
             self._load(batch, name)
         for entry in entries:
