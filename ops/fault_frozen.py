@@ -25,7 +25,7 @@ THROUGH_S = 10
 AT_ONCE_S = 1.5
 
 KEYS = ("one", "two", "three")
-ALONE = 6
+FREE = 6
 """Bind, execute and sync, to load and to append."""
 _MESSAGES_MAX = 40
 
@@ -39,13 +39,12 @@ class Victim:
         self.player = house.players[0]
         self._process: asyncio.subprocess.Process
 
-    async def start(self, *, alone: bool) -> None:
-        """`alone`: it knows that nobody else writes, and takes no lock."""
-        words = [sys.executable, "-m", "ops.fault_victim", self.proxy.dsn, self.house.operator, self.player]
+    async def start(self, how: str) -> None:
+        """`how`: "locked" as one that races with others, or "free" as one that needs no lock."""
+        words = [sys.executable, "-m", "ops.fault_victim", self.proxy.dsn, self.house.operator, self.player, how]
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, cwd=HOUSE)
-        for key in ("warm", "warmer", "alone") if alone else ("warm",):
-            await self.deposit([key])
+        await self.deposit(["warm"])
 
     async def deposit(self, keys: Sequence[str]) -> None:
         """All of these in one batch; what became of them is learned, or this never returns."""
@@ -72,17 +71,15 @@ class Victim:
 
 async def holder_frozen(house: House) -> None:
     """SIGSTOP of a process that writes the log, after its first message to Postgres, its second, ... its last; once as
-    one that holds the lock, once as one that writes alone and needs none."""
+    one that holds the lock, once as one that needs none."""
     messages = await _messages_of_a_batch(house)
-    house.ground.say(
-        f"a batch is {messages} messages under the lock, {ALONE} without; one process is frozen after each"
-    )
-    locked = [_frozen_after(house, number, alone=False) for number in range(1, messages + 1)]
-    alone = [_frozen_after(house, number, alone=True) for number in range(1, ALONE + 1)]
-    waits = await asyncio.gather(*locked, *alone)
+    house.ground.say(f"a batch is {messages} messages under the lock, {FREE} without; one process is frozen after each")
+    locked = [_frozen_after(house, number, "locked") for number in range(1, messages + 1)]
+    free = [_frozen_after(house, number, "free") for number in range(1, FREE + 1)]
+    waits = await asyncio.gather(*locked, *free)
     house.ground.say("another process waited " + ", ".join(f"{wait:.1f}" for wait in waits) + " s")
-    *free, _within_its_append = sorted(waits[messages:])  # which is cut in two here, and holds the lock till its sync
-    assert max(free) < AT_ONCE_S, "a process that takes no lock holds up nobody"
+    *short, _within_its_append = sorted(waits[messages:])  # which is cut in two here, and holds the lock till its sync
+    assert max(short) < AT_ONCE_S, "a process that takes no lock holds up nobody"
     await house.judge()
 
 
@@ -90,23 +87,23 @@ async def _messages_of_a_batch(house: House) -> int:
     proxy = await _proxy(house, "victim-0")
     await house.open_players(1)
     victim = Victim(house, proxy)
-    await victim.start(alone=False)
+    await victim.start("locked")
     await victim.deposit(KEYS)
     await victim.end()
     await proxy.close()
-    assert ALONE < proxy.longest <= _MESSAGES_MAX
+    assert FREE < proxy.longest <= _MESSAGES_MAX
     return proxy.longest
 
 
-async def _frozen_after(first: House, number: int, *, alone: bool) -> float:
+async def _frozen_after(first: House, number: int, how: str) -> float:
     """A house of its own for each, so that all can freeze at once. Returns how long the other process waited."""
-    name = f"{'alone' if alone else 'locked'}-{number}"
+    name = f"{how}-{number}"
     house = await open_house(first.ground, f"{first.operator}-{name}", first.http)
     await house.open_players(2)
     proxy = await _proxy(house, name)
     victim = Victim(house, proxy)
-    await victim.start(alone=alone)
-    trap = proxy.trap = _trap(victim, number, alone=alone)
+    await victim.start(how)
+    trap = proxy.trap = _trap(victim, number, how)
     depositing = asyncio.create_task(victim.deposit(KEYS))
     try:
         async with asyncio.timeout(10):
@@ -130,13 +127,14 @@ async def _frozen_after(first: House, number: int, *, alone: bool) -> float:
         await proxy.close()
 
 
-def _trap(victim: Victim, number: int, *, alone: bool) -> Trap:
+def _trap(victim: Victim, number: int, how: str) -> Trap:
     """Messages of a transaction are numbered from its begin; without one, they are counted from here on."""
+    free = how == "free"
 
     def matches(message: Message) -> bool:
-        return message.application == "croupier executor" and message.number == (0 if alone else number)
+        return message.application == "croupier executor" and message.number == (0 if free else number)
 
-    return Trap(matches, victim.freeze, nth=number if alone else 1)
+    return Trap(matches, victim.freeze, nth=number if free else 1)
 
 
 async def _proxy(house: House, name: str) -> Proxy:
