@@ -69,6 +69,9 @@ class Timers:
                     log.warning("timers cannot read what is due", problem=repr(problem))
                     self._checked.clear()
                     await asyncio.sleep(1)
+                except Exception:
+                    log.exception("timers cannot look, for a bug; they try again", alarm=True)
+                    await asyncio.sleep(1)
         finally:
             for task in self._at_work.values():
                 task.cancel()
