@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from domain import docket
 from domain.errors import Rejected
-from domain.game import SECOND, Ask, Context, Decision, Micros, Role, TimeOut
+from domain.game import NEVER, SECOND, Ask, Context, Decision, Micros, Role, TimeOut
 from domain.money import AMOUNT_MAX, Amount
 from domain.names import DISPUTE, DOCKET, WALLET
 from domain.wallet.commands import Adjust, Text
@@ -364,10 +364,10 @@ def evolve(state: State, event: Event) -> State:
 
 
 def deadline(state: State) -> Micros | None:
-    """When it becomes overdue."""
-    if isinstance(state, Absent) or state.stage is not DisputeStage.OPEN or state.overdue:
+    """When it becomes overdue; that happens once."""
+    if isinstance(state, Absent) or state.stage is not DisputeStage.OPEN:
         return None
-    return state.due
+    return NEVER if state.overdue else state.due
 
 
 def round_of(state: State) -> str | None:

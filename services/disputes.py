@@ -92,10 +92,19 @@ async def page(
     pool: Pool, operator: str, wanted: Wanted, *, before: int | None = None, limit: int = 100
 ) -> list[DisputeView]:
     """Those that changed last come first."""
-    asked = (operator, wanted.stage, wanted.round, wanted.overdue, before, limit)
-    if wanted.player is None:
-        return [_view(record) for record in await pool.fetch(SQL["page"], *asked)]
-    return [_view(record) for record in await pool.fetch(SQL["of_player"], *asked, wanted.player)]
+    return [_view(record) for record in await _found(pool, operator, wanted, before, limit)]
+
+
+async def _found(pool: Pool, operator: str, wanted: Wanted, before: int | None, limit: int) -> list[Any]:
+    """By what leads to the fewest."""
+    asked = (operator, wanted.stage, wanted.overdue, before, limit)
+    if wanted.player is not None:
+        return await pool.fetch(SQL["of_player"], *asked, wanted.player, wanted.round)
+    if wanted.round is not None:
+        return await pool.fetch(SQL["of_round"], *asked, wanted.round)
+    if wanted.stage is DisputeStage.OPEN:
+        return await pool.fetch(SQL["open"], operator, wanted.overdue, before, limit)
+    return await pool.fetch(SQL["page"], *asked)
 
 
 async def one(pool: Pool, operator: str, name: str) -> DisputeView | None:

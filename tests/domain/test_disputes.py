@@ -27,7 +27,7 @@ from domain.disputes import (
     WithdrawDispute,
     Words,
 )
-from domain.game import Role, TimeOut
+from domain.game import NEVER, Role, TimeOut
 from domain.names import DISPUTE, DOCKET, PROPOSAL, WALLET, id_of
 from domain.proposals import Approve, DecideDispute, Propose, Stage
 from domain.wallet import commands as wallet
@@ -171,7 +171,7 @@ def test_it_is_overdue_once_by_the_clock_and_can_still_be_decided(desk: Desk):
     desk.house.now = due
     assert desk.events("platform", stream, TimeOut()) == [DisputeOverdue(due)]
     assert desk.events("platform", stream, TimeOut()) == []
-    assert disputes.deadline(desk.house.state(stream)) is None
+    assert disputes.deadline(desk.house.state(stream)) == NEVER
     assert isinstance(desk.propose(stream), Accepted)
 
 
