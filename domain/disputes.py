@@ -16,7 +16,8 @@ from domain.errors import Rejected
 from domain.game import NEVER, SECOND, Ask, Context, Decision, Micros, Role, TimeOut
 from domain.money import AMOUNT_MAX, Amount
 from domain.names import DISPUTE, DOCKET, WALLET
-from domain.wallet.commands import Adjust, Text
+from domain.texts import Story, Text
+from domain.wallet.commands import Adjust
 from domain.wallet.rules import AdjustmentCode
 
 DAY: Micros = 24 * 3_600 * SECOND
@@ -27,15 +28,6 @@ ASKS_MAX = 3
 EVIDENCE_MAX = 50
 """Pieces of either side, the player's and the staff's: so none takes the other's room."""
 
-Words = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=2_000,
-        pattern=r"^(?=[\s\S]*\S)[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-        description="Plain text of one or more lines, without other control marks.",
-    ),
-]
 Digest = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?(?![\s\S])", description="SHA-256 in hex, or empty.")]
 Award = Annotated[int, Meta(ge=0, le=AMOUNT_MAX, description="Whole minor units; 0: none.")]
 
@@ -105,14 +97,14 @@ class OpenDispute(Struct, frozen=True, tag=True):
     player: str
     round: str
     bet: str
-    words: Words
+    words: Story
     within: Micros
 
 
 class AttachEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """What there is to say, and of a document kept elsewhere where it is and its SHA-256."""
 
-    words: Words
+    words: Story
     reference: Text = ""
     sha256: Digest = ""
 
@@ -120,7 +112,7 @@ class AttachEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
 class AskEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """Ask the player for something; the clock stands until it comes, a week at most."""
 
-    words: Words
+    words: Story
 
 
 class WithdrawDispute(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -132,7 +124,7 @@ class RuleDispute(Struct, frozen=True, tag=True):
 
     ruling: Ruling
     code: RulingCode
-    reason: Words
+    reason: Story
     amount: Award
     currency: str
     evidence: int

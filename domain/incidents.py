@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from domain.errors import Rejected
 from domain.game import NEVER, Ask, Context, Decision, Game, Micros, Role, Stage, Standing
 from domain.names import INCIDENT, TABLE, Id, RoundId, table_of
-from domain.wallet.commands import Text, Words
+from domain.texts import Text, Words
 
 NOTES_MAX = 50
 

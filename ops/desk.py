@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from domain import house
+from domain import house, texts
 from domain.decider import Stream, Submission
 from domain.errors import Fact
 from domain.game import Role
@@ -44,6 +44,24 @@ class _Id(click.ParamType[str]):
 
 
 ID = _Id()
+
+
+class _Written(click.ParamType[str]):
+    """What an API would take too."""
+
+    name = "text"
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return msgspec.convert(value, self._kind)
+        except msgspec.ValidationError:
+            self.fail(f"it must be {self._kind.__metadata__[0].description}", param, ctx)
+
+
+WORDS, TEXT = _Written(texts.Words), _Written(texts.Text)
 
 
 class Desk:

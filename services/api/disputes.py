@@ -16,6 +16,7 @@ from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
 from domain.names import DISPUTE, id_of
 from domain.proposals import DecideDispute
+from domain.texts import Story
 from services import case_file, disputes, make_case
 from services.api import problems
 from services.api.auth import may
@@ -41,7 +42,7 @@ class NewDispute(Struct, frozen=True, forbid_unknown_fields=True):
     bet; without it, the whole round. Not every complaint has one: a bet that never came left nothing."""
 
     round: str
-    words: cases.Words
+    words: Story
     bet: Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*(?![\s\S])")] = ""
     player: Id | None = None
 
@@ -52,7 +53,7 @@ class NewRuling(Struct, frozen=True, forbid_unknown_fields=True):
 
     ruling: cases.Ruling
     code: cases.RulingCode
-    reason: cases.Words
+    reason: Story
     evidence: Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
     amount: cases.Award = 0
     currency: str = ""

@@ -10,8 +10,9 @@ from msgspec import Meta, Struct
 from domain.game import Micros, Role
 from domain.money import Amount
 from domain.names import RESETTLEMENT
-from domain.proposals import Resettle, Words, WriteOff
+from domain.proposals import Resettle, WriteOff
 from domain.resettlements import Basis, Completed
+from domain.texts import Words
 from domain.wallet.commands import Code, Money
 from infra import eventlog
 from infra.postgres import Pool
