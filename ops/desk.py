@@ -83,14 +83,18 @@ class Desk:
 
     async def at_table(self, table: str, kind: str) -> Any:
         """Send one of the operator's commands that has no fields; returns the table's state after it."""
-        game = await self._game(TABLE + table)
-        if not game:
+        there = await self.table(table)
+        await self.send(TABLE + table, msgspec.convert({"type": kind}, GAMES[there.decider].commands[Role.OPERATOR]))
+        found = await self.stream(TABLE + table)
+        assert found is not None
+        return found
+
+    async def table(self, table: str) -> Stream:
+        found = await self.stream(TABLE + table)
+        if found is None:
             raise click.ClickException(
                 f"{self.operator} has no table {table!r}; `croupier table list {self.operator}` shows all"
             )
-        await self.send(TABLE + table, msgspec.convert({"type": kind}, GAMES[game].commands[Role.OPERATOR]))
-        found = await self.stream(TABLE + table)
-        assert found is not None
         return found
 
     async def _game(self, stream: str) -> str:

@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from domain.disputes import DAY, Dispute, DisputeDecided, DisputeStage, Event
 from domain.game import Micros, Role
-from domain.games import GAMES
 from domain.names import DISPUTE, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from infra import codec, eventlog
@@ -121,12 +120,6 @@ async def case(pool: Pool, operator: str, name: str) -> DisputeCase | None:
     said = tuple(DisputeEvent(row.position, row.at, row.actor, Role(row.role), row.event) for row in rows)
     path = f"/v1/rounds/{found.round}"
     return DisputeCase(found, said, f"{path}/replay", f"{path}/dossier")
-
-
-async def is_round(pool: Pool, operator: str, name: str) -> bool:
-    """Is there such a round, over or not?"""
-    first = await pool.fetchrow(eventlog.SQL["events_of_round"], operator, name, 0, 1)
-    return first is not None and first["type"].partition(".")[0] in GAMES
 
 
 async def is_of_round(pool: Pool, operator: str, player: str, bet: str, name: str) -> bool:

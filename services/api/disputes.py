@@ -29,6 +29,7 @@ from services.api.proposals import ProposalAnswer, propose
 from services.batch import Accepted
 from services.case_file import CaseFile
 from services.disputes import DisputeCase, DisputeView, Wanted
+from services.ended import is_there
 from services.make_dossier import NotSigned
 from services.projections.rounds import is_match
 
@@ -56,7 +57,7 @@ class NewRuling(Struct, frozen=True, forbid_unknown_fields=True):
     reason: Story
     evidence: Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
     amount: cases.Award = 0
-    currency: str = ""
+    currency: Annotated[str, Meta(pattern=r"^([A-Z]{3})?(?![\s\S])", description="Its ISO 4217 code.")] = ""
 
 
 class DisputeAnswer(Struct, frozen=True):
@@ -122,7 +123,7 @@ async def _check_there(request: Asked, player: str, body: NewDispute) -> None:
     if is_match(round_id):
         detail = f"{round_id} is a match: dispute the round of it in which it happened, or its last one."
         raise Problem(422, "DisputesOfItsRounds", detail, facts={"match": round_id})
-    if not await disputes.is_round(pool, operator, round_id):
+    if not await is_there(pool, operator, round_id):
         raise problems.not_found("round", round_id)
     if body.bet and not await disputes.is_of_round(pool, operator, player, body.bet, round_id):
         raise problems.not_found("bet", body.bet)
@@ -157,6 +158,8 @@ async def rule_dispute(request: Asked, dispute: FromPath[str]) -> Response[Propo
     (`POST /v1/proposals/{proposal}/approve`)."""
     command = await command_of(request)
     body = decode(_ruling, command.body)
+    if body.amount and not body.currency:
+        raise Problem(400, "MissingField", "Say what the amount is of: `currency`.", facts={"field": "currency"})
     found = await _seen(request, dispute)
     told = (body.ruling, body.code, body.reason, body.evidence, body.amount, body.currency)
     return await propose(request, command, DecideDispute(found.id, found.player, found.round, *told))

@@ -162,6 +162,9 @@ async def test_incidents_are_listed_and_shown_with_what_was_done_about_them(run,
     await run("operator", "add", "lotus")
     await run("table", "open", "lotus", "t1", "teen_patti_2020", "--config", '{"currency":"INR","kind":"live"}')
     assert (await run("incident", "list", "lotus")).out == ""
+    for nowhere in (("incident", "list", "lotus", "--table", "nope"), ("dispute", "list", "lotus", "--player", "nope")):
+        told = await run(*nowhere)
+        assert (told.code, told.err.startswith(f"Error: lotus has no {nowhere[3][2:]} 'nope'")) == (1, True), told
     reported = incidents.ReportIncident("t1", incidents.IncidentKind.DECK_COUNT, "51 cards")
     await _sent(database, "dan", "incident:00c0ffee", reported)
     listed = await run("incident", "list", "lotus", "--table", "t1", "--open")

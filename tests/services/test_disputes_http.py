@@ -190,7 +190,8 @@ async def test_what_is_wrong_is_said_and_changes_nothing(
         ({"code": "none_of_ours"}, 400, "InvalidValue"),
         ({"amount": -1}, 400, "InvalidValue"),
         ({"amount": 5, "currency": "USD"}, 422, "WrongCurrency"),
-        ({"amount": 5}, 422, "WrongCurrency"),
+        ({"amount": 5, "currency": "euro"}, 400, "InvalidValue"),
+        ({"amount": 5}, 400, "MissingField"),
         ({"ruling": "rejected"}, 409, "RulingContradictsItself"),
         (
             {"ruling": "rejected", "code": "by_the_rules", "amount": 1, "currency": "EUR"},
