@@ -25,6 +25,9 @@ EVIDENCE_FOR: Micros = 7 * DAY
 """So long a player has for evidence that was asked for; then the clock runs again."""
 
 ASKS_MAX = 3
+OF_A_ROUND_MAX = 3
+"""Disputes that a player opens about one round or bets in it, whatever became of them: so none is opened and withdrawn
+for ever. The operator can open more for the player."""
 EVIDENCE_MAX = 50
 """Pieces of either side, the player's and the staff's: so none takes the other's room."""
 
@@ -41,6 +44,7 @@ class Rule(StrEnum):
     EvidenceCameSince = "EvidenceCameSince"
     RulingContradictsItself = "RulingContradictsItself"
     OpenedByThePlayer = "OpenedByThePlayer"
+    DisputedTooOften = "DisputedTooOften"
 
 
 class Ruling(StrEnum):
@@ -92,13 +96,15 @@ ONLY_WITH: dict[RulingCode, Ruling] = {
 
 class OpenDispute(Struct, frozen=True, tag=True):
     """`bet` is the key of the player's command that it is about, "" if the whole round. `within`: how long a ruling may
-    take. That round and bet are there is seen before; they do not go away."""
+    take. `before`: how many the player had opened about the round. All that is seen before: round and bet do not go
+    away, and of many that come at once the docket lets only so many in."""
 
     player: str
     round: str
     bet: str
     words: Story
     within: Micros
+    before: int = 0
 
 
 class AttachEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -270,6 +276,8 @@ def _of_open(dispute: Dispute, command: Command, context: Context) -> Decision:
 def _open(state: State, asked: OpenDispute, context: Context) -> Decision:
     if isinstance(state, Dispute):
         return Decision()
+    if asked.before >= OF_A_ROUND_MAX and context.role is Role.PLAYER:
+        raise Rejected(Rule.DisputedTooOften, round=asked.round, limit=OF_A_ROUND_MAX)
     due = context.now + asked.within
     opened = DisputeOpened(asked.player, asked.round, asked.bet, asked.words, context.actor, context.role, due)
     entry = docket.Enter(_id(context), asked.round, asked.bet)

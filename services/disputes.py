@@ -122,6 +122,12 @@ async def case(pool: Pool, operator: str, name: str) -> DisputeCase | None:
     return DisputeCase(found, said, f"{path}/replay", f"{path}/dossier")
 
 
+async def times(pool: Pool, operator: str, player: str, name: str) -> int:
+    """How often has the player opened a dispute about the round, or a bet in it?"""
+    found: int = await pool.fetchval(SQL["times"], operator, player, name)
+    return found
+
+
 async def is_of_round(pool: Pool, operator: str, player: str, bet: str, name: str) -> bool:
     """Is it a command of this player's that did something in the round, or was refused at its table?"""
     sent = await pool.fetchrow(eventlog.SQL["command"], operator, player, bet)

@@ -40,6 +40,11 @@ order by s.position desc limit $5
 -- one: a dispute
 select stream, position, state from streams where operator = $1 and stream = $2
 
+-- times: how often a player has opened a dispute about a round, whatever became of it
+select count(*) from events
+where operator = $1 and stream = 'docket:' || $2::text and type = 'docket.Entered' and role = 'player'
+  and data ->> 'round' = $3
+
 -- proposed: what was proposed about a dispute since it was opened, by its round
 select stream from events
 where operator = $1 and round = $2 and position > $3 and type = 'proposal.Proposed' and data -> 'asked' ->> 'dispute' = $4

@@ -95,13 +95,14 @@ _withdraw = msgspec.json.Decoder(WithdrawDispute)
 @post("/disputes", guards=[PARTIES], body=NewDispute)
 async def open_dispute(request: Asked) -> Done:
     """Dispute a round or a bet: a player an own one, an operator one of a player's. It shall be decided within
-    `CROUPIER_DISPUTE_DAYS`."""
+    `CROUPIER_DISPUTE_DAYS`. A player does so three times a round at most."""
     command = await command_of(request)
     body = decode(_new, command.body)
     player = _whose(request, body)
     await _check_there(request, player, body)
     days = request.parts.services.settings.dispute_days
-    asked = OpenDispute(player, body.round, body.bet, body.words, disputes.within(days))
+    before = await disputes.times(request.parts.pool, request.caller.operator, player, body.round)
+    asked = OpenDispute(player, body.round, body.bet, body.words, disputes.within(days), before)
     return await _sent(request, command, id_of(request.caller.actor, command.key), asked)
 
 

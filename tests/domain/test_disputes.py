@@ -15,6 +15,7 @@ from domain.disputes import (
     DAY,
     EVIDENCE_FOR,
     EVIDENCE_MAX,
+    OF_A_ROUND_MAX,
     ONLY_WITH,
     AskEvidence,
     AttachEvidence,
@@ -116,6 +117,16 @@ def test_the_same_thing_is_disputed_once_at_a_time_and_again_when_that_is_over(d
     desk.open(key="whole", bet="")
     desk.events("ann", first, WithdrawDispute())
     desk.open(key="f")
+
+
+def test_a_round_is_disputed_three_times_by_its_player_and_more_often_by_the_operator_alone(desk: Desk):
+    fourth = OpenDispute("ann", "t.1", "", STORY, SLA, before=OF_A_ROUND_MAX)
+    refused = desk.send("ann", DISPUTE + id_of("ann", "g"), fourth, "g")
+    assert refused == Refused("DisputedTooOften", {"round": "t.1", "limit": 3})
+    third = replace(fourth, before=OF_A_ROUND_MAX - 1)
+    assert isinstance(desk.send("ann", DISPUTE + id_of("ann", "h"), third, "h"), Accepted)
+    by_phone = replace(fourth, bet="bet-1")
+    assert isinstance(desk.send("ops", DISPUTE + id_of("ops", "i"), by_phone, "i"), Accepted)
 
 
 def test_a_player_has_so_many_open_at_once_and_no_more(desk: Desk):
