@@ -16,7 +16,7 @@ from domain.errors import Rejected
 from domain.game import NEVER, SECOND, Ask, Context, Decision, Micros, Role, TimeOut
 from domain.money import AMOUNT_MAX, Amount
 from domain.names import DISPUTE, DOCKET, WALLET
-from domain.texts import Story, Text
+from domain.texts import Lines, Text
 from domain.wallet.commands import Adjust
 from domain.wallet.rules import AdjustmentCode
 
@@ -102,7 +102,7 @@ class OpenDispute(Struct, frozen=True, tag=True):
     player: str
     round: str
     bet: str
-    words: Story
+    words: Lines
     within: Micros
     before: int = 0
 
@@ -110,7 +110,7 @@ class OpenDispute(Struct, frozen=True, tag=True):
 class AttachEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """What there is to say, and of a document kept elsewhere where it is and its SHA-256."""
 
-    words: Story
+    words: Lines
     reference: Text = ""
     sha256: Digest = ""
 
@@ -118,7 +118,7 @@ class AttachEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
 class AskEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """Ask the player for something; the clock stands until it comes, a week at most."""
 
-    words: Story
+    words: Lines
 
 
 class WithdrawDispute(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -130,7 +130,7 @@ class RuleDispute(Struct, frozen=True, tag=True):
 
     ruling: Ruling
     code: RulingCode
-    reason: Story
+    reason: Lines
     amount: Award
     currency: str
     evidence: int

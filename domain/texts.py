@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-LINE_MAX, STORY_MAX = 200, 2_000
+LINE_MAX, LINES_MAX = 200, 2_000
 _UNSEEN = (
     r"\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\u2800\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0"
@@ -37,11 +37,11 @@ Text = Annotated[
         description="At most 200 characters in one line, without control marks: empty, but not blank.",
     ),
 ]
-Story = Annotated[
+Lines = Annotated[
     str,
     Meta(
         min_length=1,
-        max_length=STORY_MAX,
+        max_length=LINES_MAX,
         pattern=f"^{_SAYS}{_LINES}+{_END}",
         description="1 to 2,000 characters in one or more lines, not blank, without other control marks.",
     ),

@@ -16,7 +16,7 @@ from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
 from domain.names import DISPUTE, id_of
 from domain.proposals import DecideDispute
-from domain.texts import Story
+from domain.texts import Lines
 from services import case_file, disputes, make_case
 from services.api import problems
 from services.api.auth import may
@@ -43,7 +43,7 @@ class NewDispute(Struct, frozen=True, forbid_unknown_fields=True):
     bet; without it, the whole round. Not every complaint has one: a bet that never came left nothing."""
 
     round: str
-    words: Story
+    words: Lines
     bet: Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*(?![\s\S])")] = ""
     player: Id | None = None
 
@@ -54,7 +54,7 @@ class NewRuling(Struct, frozen=True, forbid_unknown_fields=True):
 
     ruling: cases.Ruling
     code: cases.RulingCode
-    reason: Story
+    reason: Lines
     evidence: Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
     amount: cases.Award = 0
     currency: Annotated[str, Meta(pattern=r"^([A-Z]{3})?(?![\s\S])", description="Its ISO 4217 code.")] = ""

@@ -30,7 +30,7 @@ from domain.disputes import (
 from domain.game import NEVER, Role, TimeOut
 from domain.names import DISPUTE, DOCKET, PROPOSAL, WALLET, id_of
 from domain.proposals import Approve, DecideDispute, Propose, Stage
-from domain.texts import Story
+from domain.texts import Lines
 from domain.wallet import commands as wallet
 from domain.wallet.events import Adjusted
 from domain.wallet.rules import AdjustmentCode
@@ -144,9 +144,9 @@ def test_a_player_has_so_many_open_at_once_and_no_more(desk: Desk):
 )
 def test_words_are_plain_text_of_some_lines(told: str):
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(told, Story)
-    assert msgspec.convert(STORY, Story) == STORY
-    assert msgspec.convert("मेरी शर्त\nनहीं चुकाई", Story)
+        msgspec.convert(told, Lines)
+    assert msgspec.convert(STORY, Lines) == STORY
+    assert msgspec.convert("मेरी शर्त\nनहीं चुकाई", Lines)
 
 
 # --- Whose it is --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from services.api import dossiers, keys, players, records, resettlements, selfch
 GOLDEN = Path(__file__).parent.parent / "golden"
 NAMES = ("reason", "words", "text", "label", "reference", "video")
 """Of the fields in which people write."""
-KINDS = (texts.Words, texts.Text, texts.Story)
+KINDS = (texts.Words, texts.Text, texts.Lines)
 BLANK = (" ", "\u00a0 \u2003", "\u200b\u200b", "\ufeff", "\u3164", "\u2800", "\u00ad")
 COMMANDS = [
     *(each for game in GAMES.values() for union in game.commands.values() for each in union.__args__),
@@ -42,7 +42,7 @@ def test_each_is_one_of_three_kinds_of_text():
     assert len(WRITTEN) > 25
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=["words", "text", "story"])
+@pytest.mark.parametrize("kind", KINDS, ids=["words", "text", "lines"])
 @pytest.mark.parametrize("blank", BLANK, ids=ascii)
 def test_what_shows_nothing_is_no_text(kind: Any, blank: str):
     with pytest.raises(msgspec.ValidationError):
@@ -53,14 +53,14 @@ def test_what_shows_nothing_is_no_text(kind: Any, blank: str):
 
 def test_where_nothing_need_be_said_it_may_be_empty():
     assert msgspec.convert("", texts.Text) == ""
-    for kind in (texts.Words, texts.Story):
+    for kind in (texts.Words, texts.Lines):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert("", kind)
     assert msgspec.json.decode('{"type":"Block"}', type=wallet.Block).reason == ""
 
 
-def test_a_story_has_lines_and_nothing_else_has():
-    assert msgspec.convert("one\ntwo", texts.Story) == "one\ntwo"
+def test_some_texts_have_more_than_one_line_and_no_others():
+    assert msgspec.convert("one\ntwo", texts.Lines) == "one\ntwo"
     for kind in (texts.Words, texts.Text):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert("one\ntwo", kind)

@@ -1,6 +1,7 @@
 """What runs for ever in API and worker goes on after a bug that nobody foresaw, and raises an alarm."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -10,7 +11,7 @@ from structlog.testing import capture_logs
 from infra import eventlog
 from services.api.feed import Hub
 from services.lanes import each_operator
-from services.timers import Timers
+from services.timers import FAILURES_MAX, Timers
 from services.watch import Watch
 from tests.services.acme import dsn, executor, pool
 
@@ -71,6 +72,17 @@ async def test_the_timers_look_on(executor, pool, monkeypatch):
     monkeypatch.setattr(timers, "look", bug := Bug(timers.look))
     async with going_on(timers.run()):
         await until(lambda: bug.has_struck and timers._seen)
+
+
+async def test_a_table_that_cannot_even_be_put_to_rest_is_left_alone_for_a_while(executor, pool, monkeypatch):
+    timers = Timers(executor, pool)
+    monkeypatch.setattr(executor, "submit", Bug(executor.submit))
+    timers._failures["acme", "table:t"] = FAILURES_MAX - 1
+    begun = time.monotonic()
+    with capture_logs() as said:
+        await timers._serve("acme", "table:t", "teen_patti_2020", "no state at all")
+    assert time.monotonic() - begun > 1
+    assert said[-1]["event"].startswith("a table cannot be put to rest")
 
 
 async def test_the_search_for_operators_goes_on(executor, pool, monkeypatch):
