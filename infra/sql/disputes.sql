@@ -4,7 +4,7 @@ cross join lateral (
     select stream, position, state from streams
     where operator = $1 and stream = e.stream and position = e.position limit 1
 ) s
-where e.operator = $1 and split_part(e.type, '.', 1) = 'dispute'
+where e.operator = $1 and split_part(e.type, '.', 1) = 'dispute' and e.type like 'dispute.%'
   and ($2::text is null or s.state ->> 'stage' = $2) and ($3::boolean is null or (s.state ->> 'overdue')::boolean = $3)
   and e.position < coalesce($4::bigint, 9223372036854775807)
 order by e.position desc limit $5

@@ -4,7 +4,7 @@ cross join lateral (
     select stream, position, state from streams
     where operator = $1 and stream = e.stream and position = e.position limit 1
 ) s
-where e.operator = $1 and split_part(e.type, '.', 1) = 'incident'
+where e.operator = $1 and split_part(e.type, '.', 1) = 'incident' and e.type like 'incident.%'
   and e.position < coalesce($3::bigint, 9223372036854775807)
   and ($2::boolean is null or (s.state ->> 'resolution' is null) = $2)
 order by e.position desc limit $4

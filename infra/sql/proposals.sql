@@ -4,7 +4,7 @@ cross join lateral (
     select stream, position, state from streams
     where operator = $1 and stream = e.stream and position = e.position limit 1
 ) s
-where e.operator = $1 and split_part(e.type, '.', 1) = 'proposal'
+where e.operator = $1 and split_part(e.type, '.', 1) = 'proposal' and e.type like 'proposal.%'
   and e.position < coalesce($3::bigint, 9223372036854775807) and ($2::text is null or s.state ->> 'stage' = $2)
 order by e.position desc limit $4
 
