@@ -15,7 +15,7 @@ import msgspec
 
 from infra.embedded import EmbeddedError
 from infra.vault import game_of
-from services.wiring import HIDING
+from services.wiring import HIDING, held_by_api
 
 HOUSE = Path(__file__).resolve().parent.parent
 DEFAULT = HOUSE / "data"
@@ -66,9 +66,9 @@ def _completed(found: Secrets) -> Secrets:
 
 
 def keys_for_api(environment: Mapping[str, str]) -> dict[str, str]:
-    """Of the keys an API process may have those of games with hidden cards only, and it signs nothing."""
-    entries = environment["CROUPIER_VAULT_KEYS"].split(",")
-    mine = [entry.strip() for entry in entries if game_of(entry.strip().partition(":")[0]) in HIDING]
+    """What an API process would drop is not even in its environment."""
+    entries = [entry.strip() for entry in environment["CROUPIER_VAULT_KEYS"].split(",")]
+    mine = [entry for entry in entries if held_by_api(entry.partition(":")[0])]
     return {"CROUPIER_VAULT_KEYS": ",".join(mine), "CROUPIER_LOG_KEYS": ""}
 
 

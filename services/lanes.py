@@ -77,6 +77,9 @@ async def each_operator(pool: Pool, serve: Callable[[str], Awaitable[None]]) -> 
             except OUTAGE as problem:
                 log.warning("cannot ask for operators", problem=repr(problem))
                 names = []
+            except Exception:
+                log.exception("cannot ask for operators; it is tried again", alarm=True)
+                names = []
             for name in names:
                 if name not in tasks or tasks[name].done():
                     tasks[name] = asyncio.create_task(_guarded(serve, name), name=f"lane of {name}")
@@ -99,7 +102,7 @@ async def _guarded(serve: Callable[[str], Awaitable[None]], operator: str) -> No
     try:
         await serve(operator)
     except Exception:
-        log.exception("a lane ended by a bug; it starts again", operator=operator)
+        log.exception("a lane ended by a bug; it starts again", operator=operator, alarm=True)
 
 
 class Backoff:

@@ -69,6 +69,9 @@ class Timers:
                     log.warning("timers cannot read what is due", problem=repr(problem))
                     self._checked.clear()
                     await asyncio.sleep(1)
+                except Exception:
+                    log.exception("timers cannot look, for a bug; they try again", alarm=True)
+                    await asyncio.sleep(1)
         finally:
             for task in self._at_work.values():
                 task.cancel()
@@ -169,8 +172,12 @@ class Timers:
     async def _put_to_rest(self, operator: str, stream: str, problem: str) -> None:
         log.error("table faulted: a supervisor must resume or cancel", operator=operator, stream=stream, alarm=True)
         fault = MarkFaulted(f"its clock failed {FAILURES_MAX} times")
-        await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
-        self._failures.pop((operator, stream), None)
+        try:
+            await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
+            self._failures.pop((operator, stream), None)
+        except Exception:
+            log.exception("a table cannot be put to rest; it is tried again", operator=operator, stream=stream)
+            await asyncio.sleep(2 ** min(self._failures[operator, stream], WAITS_MAX) / 4)
 
 
 def _goes_on(before: Tip, now: Tip) -> bool:

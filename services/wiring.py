@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from domain.games import GAMES
 from infra import fanout, postgres
@@ -16,7 +17,7 @@ from services import epochs
 from services.executor import Executor
 
 HIDING = frozenset(game.name for game in GAMES.values() if game.hidden_cards)
-
+API = "api"
 
 log: Any = structlog.get_logger()
 
@@ -33,18 +34,16 @@ class Services(Struct, frozen=True):
 
 @asynccontextmanager
 async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
-    """The services of one process, closed again in order.
-
-    An API process takes only the vault keys of games in which players show and see cards by their own commands, even
-    where its environment has more (DESIGN 7): it can open no deck of a game that the worker alone deals.
-    """
-    keys = settings.vault_keys
-    vault = Vault({name: key for name, key in keys.items() if game_of(name) in HIDING} if role == "api" else keys)
+    """The services of one process, closed again in order. What its role may not hold is dropped, if it is there."""
+    if role == API:
+        mine = {name: key for name, key in settings.vault_keys.items() if held_by_api(name)}
+        settings = replace(settings, vault_keys=mine, log_keys={})
+    vault = Vault(settings.vault_keys)
     pool = await postgres.pool(settings.postgres, name=role)
     client = fanout.connect(settings.redis)
-    if role == "api" and (missing := missing_keys(settings)):
+    if role == API and (missing := missing_keys(settings)):
         log.warning("tables of these games cannot be served here: no vault key of theirs", games=missing, alarm=True)
-    is_known = partial(epochs.is_known, pool, client) if role == "api" else None  # a worker resumes the log itself
+    is_known = partial(epochs.is_known, pool, client) if role == API else None  # a worker resumes the log itself
     executor = Executor(settings.postgres, vault, is_known)
     try:
         yield Services(settings, pool, client, vault, executor)
@@ -52,6 +51,12 @@ async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
         await executor.close()
         await client.aclose()
         await pool.close()
+
+
+def held_by_api(vault_key: str) -> bool:
+    """An API process holds the vault keys of games in which players show and see cards by their own commands (DESIGN
+    7): it can open no deck of a game that the worker alone deals. It holds no key that signs logs."""
+    return game_of(vault_key) in HIDING
 
 
 def missing_keys(settings: Settings) -> list[str]:
