@@ -187,18 +187,19 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def standing(data: Path, *processes: str) -> AsyncGenerator[Ground]:
-    """Servers, schema, a proxy and processes on `data`, and nothing left running."""
+async def standing(data: Path, *processes: str, log_level: str = "info") -> AsyncGenerator[Ground]:
+    """Servers, schema, a proxy and processes on `data`, whatever the environment says, and nothing left running."""
     secrets = data_folder.secrets_in(data)
     with embedded.start(data, durable=False) as servers:
         await postgres.migrate(servers.postgres)
         environment = {
-            **os.environ,
+            **data_folder.without_settings(),
             **secrets.environment,
             "CROUPIER_POSTGRES": await postgres.make_service_login(servers.postgres),
             "CROUPIER_REDIS": servers.redis,
             "CROUPIER_HOST": LOCALHOST,
             "CROUPIER_LOG_FORMAT": "json",
+            "CROUPIER_LOG_LEVEL": log_level,
             "PYTHONPATH": str(data_folder.HOUSE),
             "PYTHONSAFEPATH": "1",
         }

@@ -48,27 +48,26 @@ class Scene:
 
 @pytest.fixture(scope="module")
 async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scene]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setitem(os.environ, "CROUPIER_LOG_LEVEL", "debug")
-        async with standing(tmp_path_factory.mktemp("ground"), "api-1", "worker-1") as ground, clients() as http:
-            house = await open_house(ground, "leaky", http)
-            scene = Scene(house, [await gathered(house, ways, at, **more) for at, (ways, _, more) in enumerate(TABLES)])
-            watching = [
-                asyncio.create_task(eyes.watch(company.table))
-                for company in scene.companies
-                for eyes in (*company.players, *company.watchers)
-                if eyes.viewer.role is not Role.AUDITOR
-            ]
-            try:
-                played = zip(scene.companies, TABLES, strict=True)
-                await asyncio.gather(*(company.play(hands) for company, (_, hands, _) in played))
-                await read_everything(scene)
-                scene.archive = Archive("leaky", await house.rows(), ground.services.vault)
-                yield scene
-            finally:
-                for task in watching:
-                    task.cancel()
-                await asyncio.wait(watching)
+    folder, processes = tmp_path_factory.mktemp("ground"), ("api-1", "worker-1")
+    async with standing(folder, *processes, log_level="debug") as ground, clients() as http:
+        house = await open_house(ground, "leaky", http)
+        scene = Scene(house, [await gathered(house, ways, at, **more) for at, (ways, _, more) in enumerate(TABLES)])
+        watching = [
+            asyncio.create_task(eyes.watch(company.table))
+            for company in scene.companies
+            for eyes in (*company.players, *company.watchers)
+            if eyes.viewer.role is not Role.AUDITOR
+        ]
+        try:
+            played = zip(scene.companies, TABLES, strict=True)
+            await asyncio.gather(*(company.play(hands) for company, (_, hands, _) in played))
+            await read_everything(scene)
+            scene.archive = Archive("leaky", await house.rows(), ground.services.vault)
+            yield scene
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.wait(watching)
 
 
 async def read_everything(scene: Scene) -> None:

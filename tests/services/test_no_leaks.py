@@ -63,23 +63,22 @@ class Scene:
 
 @pytest.fixture(scope="module")
 async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scene]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setitem(os.environ, "CROUPIER_LOG_LEVEL", "debug")
-        async with standing(tmp_path_factory.mktemp("ground"), "api-1", "worker-1") as ground, clients() as http:
-            house = await open_house(ground, "leaky", http)
-            await house.open_players(3)
-            bearers = house.bearers()
-            readers = [Reader(ground.urls[0], name, bearer, http) for name, bearer in bearers.items()]
-            scene = Scene(house, readers, bearers)
-            watching = [asyncio.create_task(reader.watch("t")) for reader in readers if reader.name != "auditor"]
-            try:
-                await play(scene)
-                await read_everything(scene)
-                yield scene
-            finally:
-                for task in watching:
-                    task.cancel()
-                await asyncio.wait(watching)
+    folder, processes = tmp_path_factory.mktemp("ground"), ("api-1", "worker-1")
+    async with standing(folder, *processes, log_level="debug") as ground, clients() as http:
+        house = await open_house(ground, "leaky", http)
+        await house.open_players(3)
+        bearers = house.bearers()
+        readers = [Reader(ground.urls[0], name, bearer, http) for name, bearer in bearers.items()]
+        scene = Scene(house, readers, bearers)
+        watching = [asyncio.create_task(reader.watch("t")) for reader in readers if reader.name != "auditor"]
+        try:
+            await play(scene)
+            await read_everything(scene)
+            yield scene
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.wait(watching)
 
 
 async def play(scene: Scene) -> None:
