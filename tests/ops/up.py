@@ -23,9 +23,8 @@ def _hears_ctrl_c() -> None:
 class Up:
     def __init__(self, data: Path, *options: str, given: Mapping[str, str] | None = None) -> None:
         self.data = data
-        environment = {name: text for name, text in os.environ.items() if not name.startswith("CROUPIER_")}
         self._mark = secrets.token_hex(8)
-        environment |= {**(given or {}), "UP_OF_A_TEST": self._mark}
+        environment = os.environ | {**(given or {}), "UP_OF_A_TEST": self._mark}
         self.process = subprocess.Popen(
             [HOUSE / "croupier", "up", "--data", data, "--port", "0", *options],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
