@@ -297,14 +297,14 @@ class Stack:
 
 def end_by_signals() -> None:
     """A process told to end, or whose terminal is gone, ends as by Ctrl-C: in order. Of Ctrl-C itself asyncio would
-    make a cancel, which is lost where the task comes to its end in that very moment."""
+    make a cancel, which is lost where the task comes to its end in that very moment; and a script that begins us with
+    `&` has it ignored, though it is the way to end us that we tell."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # it is under nohup
         signal.signal(signal.SIGHUP, interrupt)
 

@@ -168,7 +168,8 @@ def test_killed_it_leaves_no_process_behind_and_the_next_start_has_everything(tm
 
 
 def test_ctrl_c_in_the_middle_of_the_start_leaves_nothing_behind(tmp_path: Path) -> None:
-    with Up(tmp_path / "data", "--no-bots") as up:
+    as_a_script_does = ("bash", "-c", 'trap "" INT; exec "$@"', "script")  # where it begins something with `&`
+    with Up(tmp_path / "data", "--no-bots", begun_by=as_a_script_does) as up:
         up.until("applied migration")
         ends_cleanly(up, signal.SIGINT)
 
