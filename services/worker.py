@@ -17,7 +17,7 @@ from services.projector import Projectors
 from services.relay import Relays
 from services.selfcheck import SelfChecks
 from services.timers import Timers
-from services.wiring import Services, missing_keys, opened
+from services.wiring import Services, missing_keys, opened, warn_of_too_many_rights
 
 log: Any = structlog.get_logger()
 
@@ -36,6 +36,7 @@ async def work(settings: Settings, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             checks = SelfChecks(services.executor, services.pool, settings)
             parts = [relays.run(), Projectors(services.pool, services.redis).run(), timers.run(), checks.run()]
+            parts.append(warn_of_too_many_rights(services.pool))
             if settings.log_keys:
                 parts.append(Notaries(services.pool, settings.log_keys).run())
             else:
