@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import Any
 
 import asyncpg
 import pytest
@@ -72,23 +73,30 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scen
 
 async def read_everything(scene: Scene) -> None:
     """When all is played: the tables stand still, and everybody reads what there is to be read."""
+    answered: dict[str, set[int]] = {}
+
+    async def look(eyes: Eyes, path: str, **about: Any) -> None:
+        answered.setdefault(path, set()).add((await eyes.read(path, **about)).status_code)
+
     for company in scene.companies:
         path = f"tables/{company.table}/commands"
         await scene.house.staff(Role.SUPERVISOR, path, "Pause", {"type": "Pause", "reason": "the end"})
     await scene.house.caught_up()
     for company in scene.companies:
         for eyes in (*company.players, *company.watchers):
-            await eyes.read(f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
+            await look(eyes, f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
             whose = eyes.viewer.actor if eyes.viewer.role is Role.PLAYER else company.players[0].viewer.actor
             for path in ("tables", "players", f"players/{whose}/statement", f"players/{whose}/bets"):
-                await eyes.read(path)
+                await look(eyes, path)
             await eyes.read_records(company.table)
         some = sorted(company.hands)[::10]
         matches = [f"{company.table}.m{number}" for number in (1, 2)] * (company.ways is GIN)
         for round_id in (*some, *matches):
             for eyes in (*company.players[:2], *company.watchers):
                 for path in (f"rounds/{round_id}", f"rounds/{round_id}/replay"):
-                    await eyes.read(path, round=round_id)
+                    await look(eyes, path, round=round_id)
+    in_vain = [path for path, statuses in answered.items() if 200 not in statuses]
+    assert not in_vain
 
 
 async def test_no_channel_and_no_store_shows_a_card_that_its_reader_may_not_know(scene):
