@@ -1,6 +1,6 @@
 """The data folder of a private installation: who holds it, and the secrets made once in it (files 0600).
 
-Where CROUPIER_SECRET, CROUPIER_VAULT_KEYS and CROUPIER_LOG_KEYS are set, those are used, and none are made.
+Where CROUPIER_SECRET, CROUPIER_VAULT_KEYS and CROUPIER_LOG_KEYS are given, those are used, and none are made.
 """
 
 import base64
@@ -9,6 +9,7 @@ import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
@@ -39,9 +40,15 @@ class Secrets(msgspec.Struct, frozen=True):
         return {f"CROUPIER_{name}": value for name, value in given.items()}
 
 
-def secrets_in(data: Path) -> Secrets:
+def without_settings() -> dict[str, str]:
+    """The environment for what is private from end to end: it must not meet a real log, nor its keys, because the shell
+    that it is begun in knows them."""
+    return {name: text for name, text in os.environ.items() if not name.startswith("CROUPIER_")}
+
+
+def secrets_in(data: Path, environment: Mapping[str, str] = MappingProxyType({})) -> Secrets:
     """Made at the first call. Raises EmbeddedError where they are gone but the sealed decks are still there."""
-    given = Secrets(*(os.environ.get(f"CROUPIER_{name}", "") for name in ("SECRET", "VAULT_KEYS", "LOG_KEYS")))
+    given = Secrets(*(environment.get(f"CROUPIER_{name}", "") for name in ("SECRET", "VAULT_KEYS", "LOG_KEYS")))
     if given.secret and given.vault_keys and given.log_keys:
         return given
     file = data / "secrets.json"

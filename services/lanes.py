@@ -67,11 +67,14 @@ class Lease:
             await self._pool.execute(SQL["end_lease"], *self._key)
 
 
-async def each_operator(pool: Pool, serve: Callable[[str], Awaitable[None]]) -> None:
+async def each_operator(
+    pool: Pool, serve: Callable[[str], Awaitable[None]], beat: Callable[[], None] = lambda: None
+) -> None:
     """Run `serve` for every operator there is, and for those that come, until cancelled."""
     tasks: dict[str, asyncio.Task[None]] = {}
     try:
         while True:
+            beat()
             try:
                 names = await eventlog.operators(pool)
             except OUTAGE as problem:

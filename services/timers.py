@@ -21,6 +21,7 @@ from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from services import epochs
 from services.executor import Busy, Executor, Unavailable
+from services.heartbeat import Beat, unheard
 from services.lanes import OUTAGE, Lease
 from services.resettling import resettle_round
 from services.settlement import PLATFORM, settle_round
@@ -45,8 +46,11 @@ log: Any = structlog.get_logger()
 class Timers:
     """Watches every operator's streams. Each that is due has a task of its own: none waits for another."""
 
-    def __init__(self, executor: Executor, pool: Pool, redis: fanout.Redis | None = None) -> None:
+    def __init__(
+        self, executor: Executor, pool: Pool, redis: fanout.Redis | None = None, *, beat: Beat = unheard
+    ) -> None:
         self._executor = executor
+        self._beat = beat
         self._pool = pool
         self._redis = redis
         """A witness: it may have seen what a restored log has lost."""
@@ -62,6 +66,7 @@ class Timers:
         """Look for due tables for ever, or until cancelled."""
         try:
             while True:
+                self._beat("timers")
                 try:
                     await self.look()
                     await asyncio.sleep(await self._pause())

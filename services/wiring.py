@@ -1,7 +1,8 @@
 """The composition root: what a process is made of, made once and passed on. No other module makes a connection."""
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.games import GAMES
-from infra import fanout, postgres
+from infra import eventlog, fanout, postgres
 from infra.settings import Settings
 from infra.vault import Vault, game_of
 from services import epochs
@@ -18,6 +19,7 @@ from services.executor import Executor
 
 HIDING = frozenset(game.name for game in GAMES.values() if game.hidden_cards)
 API = "api"
+_LOOK_AGAIN_S = 1.0
 
 log: Any = structlog.get_logger()
 
@@ -57,6 +59,21 @@ def held_by_api(vault_key: str) -> bool:
     """An API process holds the vault keys of games in which players show and see cards by their own commands (DESIGN
     7): it can open no deck of a game that the worker alone deals. It holds no key that signs logs."""
     return game_of(vault_key) in HIDING
+
+
+async def warn_of_too_many_rights(pool: postgres.Pool) -> None:
+    """Whoever gets hold of the service's login shall not be able to change the log (DESIGN 3), and nothing else would
+    tell that it is the owner's. Ends as soon as the database has answered."""
+    may: bool | None = None
+    while may is None:
+        with suppress(*eventlog.DATABASE_ERRORS):
+            may = await postgres.may_change_the_log(pool)
+        if may is None:
+            await asyncio.sleep(_LOOK_AGAIN_S)
+    if may:
+        log.warning(
+            "this login may change the log; give one in the service's role", wanted=postgres.SERVICE_ROLE, alarm=True
+        )
 
 
 def missing_keys(settings: Settings) -> list[str]:
