@@ -4,7 +4,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -12,7 +12,7 @@ import structlog
 import uvicorn
 import uvloop
 
-from infra import collector, logging
+from infra import collector, logging, tasks
 from infra.settings import Settings
 from services.api.app import create_app
 from services.api.wire import Wire
@@ -64,10 +64,7 @@ async def serve(settings: Settings, unix_socket: str | None = None) -> None:
         try:
             await server.serve()
         finally:
-            for task in beside:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            await tasks.end(beside)
 
 
 class _Server(uvicorn.Server):

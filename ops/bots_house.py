@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from infra import tasks
 from ops.client import Client, Problem
 
 CURRENCY = "INR"
@@ -81,10 +82,7 @@ async def beside() -> AsyncGenerator[Callable[[Coroutine[Any, Any, Any]], None]]
     try:
         yield begin
     finally:
-        left = list(begun)
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await tasks.end(begun)
 
 
 async def for_ever(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from infra import tasks
 from ops.client import AuditPage, BalanceNow, Client, DeckOpening, Entry, FrameOf, LogPage, OpenedDeck, Proof, Replay
 from ops.demo_teller import WAIT_S, Teller
 
@@ -41,8 +42,7 @@ class Follower:
         try:
             yield self
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await tasks.end([task])
 
     async def _follow(self, client: Client, table: str) -> None:
         async with aclosing(client.frames(Sight, table)) as frames:

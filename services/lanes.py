@@ -8,14 +8,14 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
 import structlog
 from redis.exceptions import RedisError
 
-from infra import eventlog
+from infra import eventlog, tasks
 from infra.postgres import Pool
 from infra.sql import queries
 
@@ -23,7 +23,6 @@ SQL = queries("relay")
 LEASE_SECONDS = 5
 _RENEW_SECONDS = 1.5
 _DISCOVER_SECONDS = 1.0
-_CANCEL_AGAIN_SECONDS = 1.0
 OUTAGE = (
     RedisError,
     asyncpg.PostgresConnectionError,
@@ -71,7 +70,7 @@ async def each_operator(
     pool: Pool, serve: Callable[[str], Awaitable[None]], beat: Callable[[], None] = lambda: None
 ) -> None:
     """Run `serve` for every operator there is, and for those that come, until cancelled."""
-    tasks: dict[str, asyncio.Task[None]] = {}
+    lanes: dict[str, asyncio.Task[None]] = {}
     try:
         while True:
             beat()
@@ -84,21 +83,11 @@ async def each_operator(
                 log.exception("cannot ask for operators; it is tried again", alarm=True)
                 names = []
             for name in names:
-                if name not in tasks or tasks[name].done():
-                    tasks[name] = asyncio.create_task(_guarded(serve, name), name=f"lane of {name}")
+                if name not in lanes or lanes[name].done():
+                    lanes[name] = asyncio.create_task(_guarded(serve, name), name=f"lane of {name}")
             await asyncio.sleep(_DISCOVER_SECONDS)
     finally:
-        await _end(tasks.values())
-
-
-async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """Until Python 3.12 a cancellation that meets the end of an `asyncio.wait_for` is lost, and redis-py writes in one:
-    whoever goes on is cancelled again."""
-    going_on = set(tasks)
-    while going_on:
-        for task in going_on:
-            task.cancel()
-        _, going_on = await asyncio.wait(going_on, timeout=_CANCEL_AGAIN_SECONDS)
+        await tasks.end(lanes.values())
 
 
 async def _guarded(serve: Callable[[str], Awaitable[None]], operator: str) -> None:

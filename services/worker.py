@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from infra import tasks
 from infra.settings import Settings, SettingsError
 from services import epochs
 from services.heartbeat import Heartbeat
@@ -50,11 +51,10 @@ async def work(settings: Settings, stop: asyncio.Event, heartbeat: Path | None =
                 parts.append(Notaries(services.pool, settings.log_keys).run())
             else:
                 log.warning("nothing of the logs is signed: CROUPIER_LOG_KEYS is not set", alarm=True)
-            tasks = [group.create_task(part) for part in parts]
+            at_work = [group.create_task(part) for part in parts]
             log.info("working")
             await stop.wait()
-            for task in tasks:
-                task.cancel()
+            await tasks.end(at_work)
 
 
 def _renewing(services: Services) -> Callable[[str, int], Awaitable[None]]:

@@ -19,7 +19,7 @@ from domain.game import Game, Open, Role, fold
 from domain.games import GAMES
 from domain.wallet import evolve as wallet_evolve
 from domain.wallet.state import Wallet
-from infra import codec
+from infra import codec, tasks
 from infra.eventlog import SQL as LOG_SQL
 from infra.eventlog import EventRow, row_of
 from infra.postgres import Pool
@@ -150,9 +150,7 @@ class LiveTable:
             leaving = asyncio.create_task(_left(receive))
             seconds = STREAM_S + random.random()  # noqa: S311 - so that not all who came at once come again at once
             await asyncio.wait((sending, leaving), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            for task in (sending, leaving):
-                task.cancel()
-            await asyncio.wait((sending, leaving))
+            await tasks.end((sending, leaving))
             await frames.aclose()
         with suppress(TimeoutError):
             async with asyncio.timeout(1):  # one who reads nothing any more is not waited for
