@@ -223,8 +223,9 @@ def on_http_exception(request: Asked, exception: HTTPException) -> Response[byte
         case 404:
             problem = Problem(404, "NotFound", "There is nothing at this path. GET /docs shows what there is.")
         case 405:
-            allowed = (exception.headers or {}).get("allow", "")
-            detail = f"{request.method} is not possible here{f'; {allowed} is' if allowed else ''}."
+            *others, last = (exception.headers or {}).get("allow", "").split(", ")
+            allowed = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+            detail = f"{request.method} is not possible here{f'; {allowed}' if last else ''}."
             problem = Problem(405, "MethodNotAllowed", detail, headers=exception.headers)
         case 413:
             problem = too_large()
