@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from litestar import Response, get, post
 from litestar.params import FromPath, FromQuery
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.auditing import OpenSeal
 from domain.errors import Fact
@@ -67,6 +67,8 @@ class CommandRecord(Struct, frozen=True):
     last: int | None = None
     code: str | None = None
     facts: dict[str, Fact] = {}
+    fenced: Literal[True] | UnsetType = UNSET
+    """It was accepted, and there was nothing yet to take back: what it names never acts. Else it is left out."""
 
 
 class Fenced(Struct, frozen=True):
@@ -107,8 +109,9 @@ async def read_command(request: Asked, key: FromPath[str]) -> CommandRecord:
     if row is None:
         raise problems.undecided(key)
     match _stored.decode(row["outcome"]):
-        case StoredAccepted():
-            return CommandRecord(key, "accepted", row["received"], row["decided"], row["first"], row["last"])
+        case StoredAccepted(fenced=fenced):
+            told = (row["received"], row["decided"], row["first"], row["last"])
+            return CommandRecord(key, "accepted", *told, fenced=True if fenced else UNSET)
         case StoredRefused(rule=rule, facts=facts):
             return CommandRecord(key, "refused", row["received"], row["decided"], code=rule, facts=facts)
         case StoredFence():

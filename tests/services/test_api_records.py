@@ -109,6 +109,31 @@ async def test_a_fenced_command_never_acts_and_a_decided_one_is_not_fenced(casin
     assert (too_late.status_code, too_late.json()["code"]) == (409, "AlreadyDecided")
 
 
+async def test_a_bet_is_taken_back_once_and_one_that_has_not_come_is_fenced(casino):
+    """Three answers to one question: taken back; never to come; and nothing of that name that is open."""
+    kim = await casino.player("kim", 1_000)
+    round_id = await casino.table("r6")
+    commands, cancel = "/v1/tables/r6/commands", {"type": "CancelBet", "bet": "oops"}
+
+    never = await casino.done(commands, cancel | {"bet": "lost"}, kim, key="k0")
+    assert (never["position"], never["events"], never["fenced"]) == (None, [], True)
+    assert (await casino.done(commands, cancel | {"bet": "lost"}, kim, key="k0"))["fenced"], "again, the same"
+    assert (await casino.get("/v1/commands/k0", kim))["fenced"]
+    assert (await casino.bet(kim, round_id, "lost", tie=500)).json()["code"] == "Fenced"
+
+    placed = (await casino.bet(kim, round_id, "oops", tie=500)).json()
+    taken_back = await casino.done(commands, cancel, kim, key="k1")
+    assert taken_back["events"][0]["event"]["type"] == "wallet.BetCancelled"
+    for answer in (placed, taken_back, await casino.get("/v1/commands/k1", kim)):
+        assert "fenced" not in answer
+
+    await casino.bet(kim, round_id, "too-much", tie=900_000)
+    for name in ("oops", "too-much", "k1"):
+        again = await casino.send(commands, cancel | {"bet": name}, kim)
+        assert (again.status_code, again.json()["code"]) == (409, "BetNotOpen")
+        assert again.json()["facts"] == {"bet": name, "round": round_id}
+
+
 async def test_a_refusal_by_a_rule_of_the_game_says_what_the_rule_is(casino):
     fay = await casino.player("fay", 1_000)
     odd = await casino.bet(fay, await casino.table("r5-odd"), "odd", player_a=150)
