@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 from litestar import Response, get, post
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath, FromQuery, QueryParameter
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.auditing import OpenSeal
@@ -18,7 +18,7 @@ from infra.eventlog import SQL, EventRow
 from services import openings
 from services.api import problems
 from services.api.auth import EVERYONE, may
-from services.api.bodies import Cursor, Limit, Position, cursor_after, decode
+from services.api.bodies import Cursor, Limit, Position, checked_round, cursor_after, decode
 from services.api.commands import checked_key, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -167,6 +167,9 @@ async def open_sealed(request: Asked) -> Response[Opening]:
     return respond(Opening(accepted.last, accepted.at, opened), accepted)
 
 
+About = Annotated[str | None, QueryParameter(name="round")]
+
+
 class AuditPage(Struct, frozen=True):
     """Who did what when, the newest first; `next` is the cursor of older ones."""
 
@@ -179,16 +182,17 @@ async def read_audit(
     request: Asked,
     actor: FromQuery[str | None] = None,
     subject: FromQuery[str | None] = None,
+    round_: About = None,
     cursor: Cursor = None,
     limit: Limit = 100,
     after: Position = 0,
 ) -> AuditPage:
-    """The audit log: all of it, or of one actor, or of one subject (a stream, as `wallet:ann` or `table:t1`)."""
-    operator = request.caller.operator
+    """The audit log: all of it, or of one actor, of one subject (a stream, as `wallet:ann` or `table:t1`), or of one
+    round, with what was refused in it."""
+    operator, about = request.caller.operator, checked_round(round_) if round_ is not None else None
     await request.parts.visible(operator, "audit", after)
-    page = await audit.page(
-        request.parts.pool, operator, actor=_name(actor), subject=_name(subject), before=cursor, limit=limit
-    )
+    narrowed = {"actor": _name(actor), "subject": _name(subject), "about": about}
+    page = await audit.page(request.parts.pool, operator, **narrowed, before=cursor, limit=limit)
     return AuditPage(tuple(page), cursor_after(page, limit, lambda each: each.entry.position))
 
 

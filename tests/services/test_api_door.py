@@ -162,6 +162,7 @@ READS = [
     ("the log for a studio", STUDIO, "/v1/events", 403, "Forbidden"),
     ("the audit log for a player", PLAYER, "/v1/audit", 403, "Forbidden"),
     ("an odd actor", AUDITOR, "/v1/audit?actor=%00", 400, "BadParameter"),
+    ("an audit log of an odd round", AUDITOR, "/v1/audit?round=h1", 400, "BadId"),
     ("a parameter that is not known", AUDITOR, "/v1/audit?rounds=h1.1", 400, "BadParameter"),
     ("one misspelt", OPERATOR, "/v1/tables?limitt=3", 400, "BadParameter"),
     ("one in another case", OPERATOR, "/v1/tables?Limit=3", 400, "BadParameter"),

@@ -47,6 +47,15 @@ LOOKUPS = [
 ]
 
 
+async def test_what_was_asked_in_a_round_is_found_by_its_name_and_then_by_position(module_database: str):
+    async with postgres.connected(module_database, name="test") as connection:
+        plan = await generic_plan(connection, "audit.page_of_round")
+    used = {name: node["Index Cond"] for node in nodes(plan) if (name := node.get("Index Name"))}
+    assert set(used) == {"checkpoints_live", "audit_of_round", "events_of_round", "audit_pkey", "events_pkey"}
+    for index in ("audit_of_round", "events_of_round"):
+        assert {"operator", "round", "position"} <= set(re.findall(r"\b[a-z]+\b", used[index])), used
+
+
 @pytest.mark.parametrize(
     ("query", "table", "columns"),
     LOOKUPS,
