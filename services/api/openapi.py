@@ -80,7 +80,7 @@ def _problems() -> list[Problem]:
         problems.busy(),
         problems.unavailable("bet-0001", "The log could not be reached."),
         problems.behind(1_042, 5),
-        problems.not_signed(1_042),
+        problems.not_signed(1_042, recorded=True),
     ]  # fmt: skip
 
 
