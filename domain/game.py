@@ -368,6 +368,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     reveals_match: Callable[[str, Iterable[E]], Any] | None = None
     """The same of a match of several rounds, given the table's events from its opening to its end. None where a round
     is all that is played for."""
+    offers: Callable[[Any], Mapping[str, str]] | None = None
+    """What a spot pays if it wins, given a table's config, where that is the same in every deal. None where players
+    play against each other."""
     long_run: Callable[[Any], LongRun] | None = None
     """What the bets of a table with this config give back in the long run. None where players play against each
     other: there is no theoretical return, only rake."""

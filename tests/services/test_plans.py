@@ -38,6 +38,7 @@ LOOKUPS = [
     ("eventlog.ended", "events", {"operator", "round"}),
     ("eventlog.ended_match", "events", {"operator", "match"}),
     ("eventlog.due", "streams", {"operator", "due"}),
+    ("api.beginnings", "events", {"operator", "round"}),
     ("replay.match_opened", "events", {"operator", "stream"}),
     ("balances.apply", "balances", {"operator", "generation", "player"}),
     ("rounds.load", "rounds", {"operator", "generation", "round"}),
