@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from domain import docket
 from domain.errors import Rejected
-from domain.game import SECOND, Ask, Context, Decision, Micros, Role, TimeOut
+from domain.game import NEVER, SECOND, Ask, Context, Decision, Micros, Role, TimeOut
 from domain.money import AMOUNT_MAX, Amount
 from domain.names import DISPUTE, DOCKET, WALLET
-from domain.wallet.commands import Adjust, Text
+from domain.texts import Lines, Text
+from domain.wallet.commands import Adjust
 from domain.wallet.rules import AdjustmentCode
 
 DAY: Micros = 24 * 3_600 * SECOND
@@ -24,18 +25,12 @@ EVIDENCE_FOR: Micros = 7 * DAY
 """So long a player has for evidence that was asked for; then the clock runs again."""
 
 ASKS_MAX = 3
+OF_A_ROUND_MAX = 3
+"""Disputes that a player opens about one round or bets in it, whatever became of them: so none is opened and withdrawn
+for ever. The operator can open more for the player."""
 EVIDENCE_MAX = 50
 """Pieces of either side, the player's and the staff's: so none takes the other's room."""
 
-Words = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=2_000,
-        pattern=r"^(?=[\s\S]*\S)[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-        description="Plain text of one or more lines, without other control marks.",
-    ),
-]
 Digest = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?(?![\s\S])", description="SHA-256 in hex, or empty.")]
 Award = Annotated[int, Meta(ge=0, le=AMOUNT_MAX, description="Whole minor units; 0: none.")]
 
@@ -49,6 +44,7 @@ class Rule(StrEnum):
     EvidenceCameSince = "EvidenceCameSince"
     RulingContradictsItself = "RulingContradictsItself"
     OpenedByThePlayer = "OpenedByThePlayer"
+    DisputedTooOften = "DisputedTooOften"
 
 
 class Ruling(StrEnum):
@@ -100,19 +96,21 @@ ONLY_WITH: dict[RulingCode, Ruling] = {
 
 class OpenDispute(Struct, frozen=True, tag=True):
     """`bet` is the key of the player's command that it is about, "" if the whole round. `within`: how long a ruling may
-    take. That round and bet are there is seen before; they do not go away."""
+    take. `before`: how many the player had opened about the round. All that is seen before: round and bet do not go
+    away, and of many that come at once the docket lets only so many in."""
 
     player: str
     round: str
     bet: str
-    words: Words
+    words: Lines
     within: Micros
+    before: int = 0
 
 
 class AttachEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """What there is to say, and of a document kept elsewhere where it is and its SHA-256."""
 
-    words: Words
+    words: Lines
     reference: Text = ""
     sha256: Digest = ""
 
@@ -120,7 +118,7 @@ class AttachEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
 class AskEvidence(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """Ask the player for something; the clock stands until it comes, a week at most."""
 
-    words: Words
+    words: Lines
 
 
 class WithdrawDispute(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -132,7 +130,7 @@ class RuleDispute(Struct, frozen=True, tag=True):
 
     ruling: Ruling
     code: RulingCode
-    reason: Words
+    reason: Lines
     amount: Award
     currency: str
     evidence: int
@@ -278,6 +276,8 @@ def _of_open(dispute: Dispute, command: Command, context: Context) -> Decision:
 def _open(state: State, asked: OpenDispute, context: Context) -> Decision:
     if isinstance(state, Dispute):
         return Decision()
+    if asked.before >= OF_A_ROUND_MAX and context.role is Role.PLAYER:
+        raise Rejected(Rule.DisputedTooOften, round=asked.round, limit=OF_A_ROUND_MAX)
     due = context.now + asked.within
     opened = DisputeOpened(asked.player, asked.round, asked.bet, asked.words, context.actor, context.role, due)
     entry = docket.Enter(_id(context), asked.round, asked.bet)
@@ -364,10 +364,10 @@ def evolve(state: State, event: Event) -> State:
 
 
 def deadline(state: State) -> Micros | None:
-    """When it becomes overdue."""
-    if isinstance(state, Absent) or state.stage is not DisputeStage.OPEN or state.overdue:
+    """When it becomes overdue; that happens once."""
+    if isinstance(state, Absent) or state.stage is not DisputeStage.OPEN:
         return None
-    return state.due
+    return NEVER if state.overdue else state.due
 
 
 def round_of(state: State) -> str | None:

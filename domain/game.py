@@ -21,6 +21,9 @@ SECOND: Micros = 1_000_000
 LATE: Micros = 5 * SECOND
 """A `TimeOut` decided later than this after its deadline was held up by downtime, not by the player."""
 
+NEVER: Micros = 253_402_214_400 * SECOND
+"""The last day of 9999: a deadline of what is open and awaits none. What is due is indexed: so the open is found."""
+
 
 class Role(StrEnum):
     """Who sends a command. The role chooses the union its body is decoded into, so a player cannot even spell Deal."""

@@ -6,36 +6,18 @@ breath; a round that is over is never edited: what corrects it takes a proposal 
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, assert_never
+from typing import Any, assert_never
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.errors import Rejected
-from domain.game import Ask, Context, Decision, Game, Role, Stage, Standing
-from domain.names import INCIDENT, TABLE, table_of
-from domain.wallet.commands import Text, Words
+from domain.game import NEVER, Ask, Context, Decision, Game, Micros, Role, Stage, Standing
+from domain.names import INCIDENT, TABLE, Id, RoundId, table_of
+from domain.texts import Text, Words
 
 NOTES_MAX = 50
-
-Id = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=64,
-        pattern=r"^[A-Za-z0-9_-]+(?![\s\S])",
-        description="1 to 64 of A-Z a-z 0-9 _ and -.",
-    ),
-]
-RoundId = Annotated[
-    str,
-    Meta(
-        max_length=81,
-        pattern=r"^[A-Za-z0-9_-]{1,64}\.m?[1-9][0-9]{0,14}(?![\s\S])",
-        description="A round's id, as `table-1.42`, or a match's, as `table-1.m3`.",
-    ),
-]
 
 
 class Rule(StrEnum):
@@ -393,6 +375,10 @@ def evolve(state: State, event: Event) -> State:
             )
         case never:
             assert_never(never)
+
+
+def deadline(state: State) -> Micros | None:
+    return NEVER if isinstance(state, Incident) and state.resolution is None else None
 
 
 def round_of(state: State) -> str | None:

@@ -16,8 +16,9 @@ from domain.game import SECOND, Ask, Context, Decision, Micros, TimeOut
 from domain.incidents import Resolution, ResolveByProposal
 from domain.names import DISPUTE, INCIDENT, PROPOSAL, RESETTLEMENT, WALLET
 from domain.resettlements import Basis, Corrected
+from domain.texts import Words
 from domain.wallet import commands as wallet
-from domain.wallet.commands import Adjust, Code, Money, Signed, Text, Words
+from domain.wallet.commands import Adjust, Code, Money, Signed
 from domain.wallet.rules import AdjustmentCode
 
 OPEN_FOR: Micros = 7 * 24 * 3_600 * SECOND
@@ -32,6 +33,7 @@ class Rule(StrEnum):
 
 
 # --- What can be proposed -----------------------------------------------------------------------------------------
+# It is stored in the event, so its words are plain: the routes see to it that they are words.
 
 
 class AdjustBalance(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -41,7 +43,7 @@ class AdjustBalance(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     amount: Signed
     currency: Code
     code: AdjustmentCode
-    reason: Words
+    reason: str
 
 
 class Resettle(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -49,8 +51,8 @@ class Resettle(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
 
     round: str
     basis: Basis
-    reason: Words
-    incident: Text = ""
+    reason: str
+    incident: str = ""
 
 
 class WriteOff(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -59,7 +61,7 @@ class WriteOff(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     player: str
     amount: Money
     currency: Code
-    reason: Words
+    reason: str
 
 
 class DecideDispute(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -71,7 +73,7 @@ class DecideDispute(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     round: str
     ruling: disputes.Ruling
     code: disputes.RulingCode
-    reason: disputes.Words
+    reason: str
     evidence: int
     amount: disputes.Award = 0
     currency: str = ""

@@ -40,7 +40,7 @@ class Kind(Struct, frozen=True):
     round: Callable[[Any, Any], str | None] = _none
     """The round that an event is about, if it is about one, given the state after it."""
     deadline: Callable[[Any], Micros | None] = _none
-    """When the clock has work: the next `TimeOut`."""
+    """When the clock has work: the next `TimeOut`. What is a case, and open, always has one: lists find it by that."""
 
 
 def _of_game(game: Game[Any, Any, Any]) -> Kind:
@@ -100,6 +100,7 @@ _INCIDENT = Kind(
     incidents.evolve,
     incidents.decide,
     lambda state, _event: incidents.round_of(state),
+    incidents.deadline,
 )
 _WATCH = Kind("watch", watch.Event, watch.Watched, watch.INITIAL, watch.evolve, watch.decide)
 

@@ -73,29 +73,57 @@ async def connected(dsn: str, *, name: str) -> AsyncGenerator[Connection]:
 
 
 async def migrate(dsn: str) -> list[str]:
-    """Bring the schema up to date as its owner; returns the names of what was applied now.
+    """Bring the schema up to date as its owner; returns the names of what was applied now. Where nothing is new, any
+    login will do.
 
     Safe to run from several processes at once. Raises RuntimeError when a file that was applied has been changed, or
-    the database is not one that we know.
+    the database is not one that we know, or lacks what only an administrator can make.
     """
     async with connected(dsn, name="migrate") as connection, connection.transaction():
         await _check(connection)
         await connection.execute("select pg_advisory_xact_lock($1)", _MIGRATING)
-        await connection.execute("create table if not exists migrations (name text primary key, digest text not null)")
-        rows = await connection.fetch("select name, digest from migrations")
-        applied: dict[str, str] = {row["name"]: row["digest"] for row in rows}
-        fresh: list[str] = []
-        for path in sorted((HERE / "schema").glob("*.sql")):
-            text = path.read_text()
-            digest = hashlib.sha256(text.encode()).hexdigest()
-            if path.name not in applied:
-                await connection.execute(text)
-                await connection.execute("insert into migrations values ($1, $2)", path.name, digest)
-                fresh.append(path.name)
-            elif applied[path.name] != digest:
-                raise RuntimeError(f"{path.name} was applied and then changed; write a new migration instead")
-        await connection.execute(f"grant select on migrations to {SERVICE_ROLE}")
+        applied = await _applied(connection)
+        texts = {path.name: path.read_text() for path in sorted((HERE / "schema").glob("*.sql"))}
+        digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+        for name, digest in digests.items():
+            if applied.get(name, digest) != digest:
+                raise RuntimeError(f"{name} was applied and then changed; write a new migration instead")
+        fresh = [name for name in texts if name not in applied]
+        if fresh:
+            await _check_service_role(connection)
+            await connection.execute(
+                "create table if not exists migrations (name text primary key, digest text not null)"
+            )
+            for name in fresh:
+                await connection.execute(texts[name])
+                await connection.execute("insert into migrations values ($1, $2)", name, digests[name])
+            await connection.execute(f"grant select on migrations to {SERVICE_ROLE}")
         return fresh
+
+
+async def _applied(connection: Connection) -> dict[str, str]:
+    """Digests by name."""
+    if await connection.fetchval("select to_regclass('migrations')") is None:
+        return {}
+    return {row["name"]: row["digest"] for row in await connection.fetch("select name, digest from migrations")}
+
+
+async def _check_service_role(connection: Connection) -> None:
+    """A role is the server's, not the database's, so its owner may not be allowed to make one."""
+    here = "select exists (select from pg_roles where rolname = $1)"
+    may = "select rolsuper or rolcreaterole from pg_roles where rolname = current_user"
+    if not await connection.fetchval(here, SERVICE_ROLE) and not await connection.fetchval(may):
+        raise RuntimeError(
+            f"there is no role {SERVICE_ROLE}, and this login may not create one; let an administrator run, once:\n"
+            f"  create role {SERVICE_ROLE} nologin;\n"
+            f"  create role {LOGIN} login password '...' in role {SERVICE_ROLE};\n"
+            "then migrate again. The second one is the login of API and worker."
+        )
+
+
+async def may_change_the_log(pool: Pool) -> bool | None:
+    """May this login do more to events than read and append? None: there is no log yet."""
+    return await pool.fetchval("select has_table_privilege(to_regclass('events'), 'update, delete, truncate')")
 
 
 async def _check(connection: Connection) -> None:

@@ -2,10 +2,13 @@
 
 import asyncio
 import signal
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import click
+import structlog
 import uvicorn
 import uvloop
 
@@ -13,7 +16,9 @@ from infra import collector, logging
 from infra.settings import Settings
 from services.api.app import create_app
 from services.api.wire import Wire
-from services.wiring import opened
+from services.wiring import opened, warn_of_too_many_rights
+
+log: Any = structlog.get_logger()
 
 STOP_S = 2
 """For requests on their way when the process is told to end; whatever is still there after it is cut off."""
@@ -55,17 +60,25 @@ async def serve(settings: Settings, unix_socket: str | None = None) -> None:
 
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, stop)
-        watching = asyncio.create_task(app.watch.run())
+        beside = [asyncio.create_task(part) for part in (app.watch.run(), warn_of_too_many_rights(services.pool))]
         try:
             await server.serve()
         finally:
-            watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await watching
+            for task in beside:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn, but signals are ours: it would raise them again at its end, and exit with 143 for an orderly stop."""
+    """Uvicorn, but it says in our words where it serves, and signals are ours: it would raise them again at its end,
+    and exit with 143 for an orderly stop."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for name in (each.getsockname() for server in self.servers for each in server.sockets):
+            told = {"socket": name} if isinstance(name, str) else {"host": name[0], "port": name[1]}
+            log.info("serving", **told)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -1,6 +1,8 @@
 """`croupier bench`: what this machine does, beside what it could do at most, measured in one run and interleaved.
 
-CPU time is the figure to trust: it hardly moves when other work runs beside, while rates and latencies do.
+CPU time is the figure to trust: it hardly moves when other work runs beside, while rates and latencies do. It moves
+with the machine's own speed, which neighbours change from one second to the next: so what is compared is measured in
+many short slices by turns, and the median of each is told.
 """
 
 import asyncio
@@ -36,27 +38,30 @@ Say = Callable[[str], None]
 
 
 class Size(Struct, frozen=True):
-    """How much is measured. A repetition opens a round, measures each contestant once, and gives the bets back."""
+    """How much is measured. A repetition opens a round, lets the contestants bet, and gives the bets back."""
 
     players: int
     repetitions: int
+    rare: int
+    """Every how many repetitions the slow contestants take part too."""
     connections: int
     seconds: float
+    """Of a slice."""
     settlements: int
     bettors: int
     betting_seconds: int
     """Of the rounds that are settled; in it all of their bets must be placed."""
-    passes: int
-    """Over the log, by relay and replay."""
     tables: int
     """At once, of 3 Patti and then of Gin Rummy: as many as bets are on their way at once."""
     table_repetitions: int
 
 
-FULL = Size(10_000, 5, 64, 3.0, 3, 10_000, 6, 3, 64, 3)
-QUICK = Size(1_000, 1, 16, 0.5, 1, 200, 2, 1, 2, 1)
+FULL = Size(10_000, 16, 4, 64, 1.0, 3, 10_000, 6, 64, 6)
+QUICK = Size(1_000, 1, 1, 16, 0.5, 1, 200, 2, 2, 1)
 FEW = 500
 """Players of a server that serves few bets: each is to have bet once before it is measured."""
+PASSES = 4
+"""Over the log, by relay and replay."""
 BETS_S = 100
 """When no repetition is begun any more: on a busy machine as many are made as fit."""
 
@@ -105,7 +110,7 @@ async def measured(folder: Path, size: Size, say: Say) -> Figures:
         api_mb = cpu.peak_mb(house.pid("api"))
         house.end()
         settlement = await _settlement(house, size, say)
-        relay, projections, replay = await _readers(house, size, say)
+        relay, projections, replay = await _readers(house, say)
         say("memory of a worker that reads the whole log")
         worker_mb = await bench_log.worker_mb(house)
         patti = await _at_tables(bench_tables.PATTI, house, size, say)
@@ -128,11 +133,14 @@ async def _bets(house: House, size: Size, say: Say) -> Bets:
         if number and time.monotonic() > until:
             break
         round_id = await _next_round(house, round_id)
-        for name, measurements in costs.items():
-            cost = await _load(house, name, round_id, size)
-            measurements.append(cost)
-            say(f"{number + 1}/{size.repetitions} {name}: {cost.load.count / cost.load.seconds:,.0f} bets/s, {cost}")
-        if pgbench is not None:
+        for name in ("api", "floor") if number % 2 else ("floor", "api"):
+            costs[name].append(await _load(house, name, round_id, size))
+        api, floor = (costs[name][-1] for name in ("api", "floor"))
+        say(f"{number + 1}/{size.repetitions} api: {api}; floor: {floor.server_us:.0f} us")
+        if number % size.rare == 0:
+            costs["single"].append(await _load(house, "single", round_id, size))
+            say(f"{number + 1}/{size.repetitions} single: {costs['single'][-1]}")
+        if number % size.rare == 0 and pgbench is not None:
             pgbench_us.append(await _pgbench(house, pgbench, size))
             say(f"{number + 1}/{size.repetitions} pgbench: {pgbench_us[-1]:,.0f} us of CPU a bet")
     await _next_round(house, round_id)
@@ -191,12 +199,14 @@ async def _settlement(house: House, size: Size, say: Say) -> Settlement:
     return Settlement(_middle(costs))
 
 
-async def _readers(house: House, size: Size, say: Say) -> tuple[Rate, dict[str, Rate], Rate]:
+async def _readers(house: House, say: Say) -> tuple[Rate, dict[str, Rate], Rate]:
     end = await house.position()
-    say(f"relay and replay of {end} events")
-    relay = [await bench_log.relay_rate(house) for _ in range(size.passes)]
-    replay = [await bench_log.replay_rate(house) for _ in range(size.passes)]
-    projections: dict[str, Rate] = {}
+    say(f"relay, replay and projections of {end} events")
+    relay, replay, projections = list[float](), list[float](), dict[str, Rate]()
+    for _ in range(PASSES):  # before any projection: a relay leaves out what all projections have read
+        relay.append(await bench_log.relay_rate(house))
+        replay.append(await bench_log.replay_rate(house))
+        say(f"relay {relay[-1]:,.0f}, replay {replay[-1]:,.0f} events/s")
     for projection in PROJECTIONS:
         rate = await bench_log.projection_rate(house, projection)
         say(f"projection {projection.name}: {rate:,.0f} events/s")

@@ -64,7 +64,9 @@ class Cost(msgspec.Struct, frozen=True):
         return self.server_us + self.postgres_us
 
     def __str__(self) -> str:
-        return f"{self.cpu_us:.0f} us of CPU a bet ({self.server_us:.0f} server, {self.postgres_us:.0f} Postgres)"
+        rate = self.load.count / self.load.seconds
+        used = f"{self.server_us:.0f} server, {self.postgres_us:.0f} Postgres"
+        return f"{rate:,.0f} bets/s, {self.cpu_us:.0f} us of CPU a bet ({used})"
 
 
 class House:

@@ -1,6 +1,6 @@
 """The data folder of a private installation: who holds it, and the secrets made once in it (files 0600).
 
-Where CROUPIER_SECRET, CROUPIER_VAULT_KEYS and CROUPIER_LOG_KEYS are set, those are used, and none are made.
+Where CROUPIER_SECRET, CROUPIER_VAULT_KEYS and CROUPIER_LOG_KEYS are given, those are used, and none are made.
 """
 
 import base64
@@ -9,13 +9,14 @@ import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
 
 from infra.embedded import EmbeddedError
 from infra.vault import game_of
-from services.wiring import HIDING
+from services.wiring import HIDING, held_by_api
 
 HOUSE = Path(__file__).resolve().parent.parent
 DEFAULT = HOUSE / "data"
@@ -39,9 +40,15 @@ class Secrets(msgspec.Struct, frozen=True):
         return {f"CROUPIER_{name}": value for name, value in given.items()}
 
 
-def secrets_in(data: Path) -> Secrets:
+def without_settings() -> dict[str, str]:
+    """The environment for what is private from end to end: it must not meet a real log, nor its keys, because the shell
+    that it is begun in knows them."""
+    return {name: text for name, text in os.environ.items() if not name.startswith("CROUPIER_")}
+
+
+def secrets_in(data: Path, environment: Mapping[str, str] = MappingProxyType({})) -> Secrets:
     """Made at the first call. Raises EmbeddedError where they are gone but the sealed decks are still there."""
-    given = Secrets(*(os.environ.get(f"CROUPIER_{name}", "") for name in ("SECRET", "VAULT_KEYS", "LOG_KEYS")))
+    given = Secrets(*(environment.get(f"CROUPIER_{name}", "") for name in ("SECRET", "VAULT_KEYS", "LOG_KEYS")))
     if given.secret and given.vault_keys and given.log_keys:
         return given
     file = data / "secrets.json"
@@ -66,9 +73,9 @@ def _completed(found: Secrets) -> Secrets:
 
 
 def keys_for_api(environment: Mapping[str, str]) -> dict[str, str]:
-    """Of the keys an API process may have those of games with hidden cards only, and it signs nothing."""
-    entries = environment["CROUPIER_VAULT_KEYS"].split(",")
-    mine = [entry.strip() for entry in entries if game_of(entry.strip().partition(":")[0]) in HIDING]
+    """What an API process would drop is not even in its environment."""
+    entries = [entry.strip() for entry in environment["CROUPIER_VAULT_KEYS"].split(",")]
+    mine = [entry for entry in entries if held_by_api(entry.partition(":")[0])]
     return {"CROUPIER_VAULT_KEYS": ",".join(mine), "CROUPIER_LOG_KEYS": ""}
 
 

@@ -12,6 +12,7 @@ from infra.embedded import EmbeddedError
 from infra.settings import SettingsError
 from ops import demo_house, stack
 from ops.client import Client, Problem
+from ops.data_folder import without_settings
 from ops.demo_rounds import Story
 from ops.demo_teller import Teller
 from ops.stack import Stack
@@ -31,7 +32,8 @@ from services.reconcile import reconcile
 def command(url: str | None, key: str | None, out: Path | None) -> None:
     """Play a few rounds of each game over HTTP, told step by step, and check that the books agree.
 
-    Exit 0 only if all did.
+    Without --url, private servers and processes of its own are used, whatever the environment says. Exit 0 only if all
+    did.
     """
     if url and not key:
         raise click.UsageError("--url needs --key (or CROUPIER_KEY): a key of the role operator")
@@ -70,7 +72,8 @@ async def _play(url: str, key: str, teller: Teller, out: Path | None) -> None:
 
 
 def _play_in_private(teller: Teller, out: Path | None) -> None:
-    with tempfile.TemporaryDirectory(prefix="croupier-demo-") as folder, Stack(Path(folder)) as private:
+    given = without_settings()
+    with tempfile.TemporaryDirectory(prefix="croupier-demo-") as folder, Stack(Path(folder), given=given) as private:
         teller.scene("A bare machine becomes a casino backend")
         private.start(teller.say)
         asyncio.run(_play_and_reconcile(private, teller, out))

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from domain import house
+from domain import house, texts
 from domain.decider import Stream, Submission
 from domain.errors import Fact
 from domain.game import Role
@@ -47,6 +47,24 @@ class _Id(click.ParamType[str]):
 ID = _Id()
 
 
+class _Written(click.ParamType[str]):
+    """What an API would take too."""
+
+    name = "text"
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return msgspec.convert(value, self._kind)
+        except msgspec.ValidationError:
+            self.fail(f"it must be {self._kind.__metadata__[0].description}", param, ctx)
+
+
+WORDS, TEXT = _Written(texts.Words), _Written(texts.Text)
+
+
 class Desk:
     """One operator's log, to read from and to send commands to."""
 
@@ -66,14 +84,18 @@ class Desk:
 
     async def at_table(self, table: str, kind: str) -> Any:
         """Send one of the operator's commands that has no fields; returns the table's state after it."""
-        game = await self._game(TABLE + table)
-        if not game:
+        there = await self.table(table)
+        await self.send(TABLE + table, msgspec.convert({"type": kind}, GAMES[there.decider].commands[Role.OPERATOR]))
+        found = await self.stream(TABLE + table)
+        assert found is not None
+        return found
+
+    async def table(self, table: str) -> Stream:
+        found = await self.stream(TABLE + table)
+        if found is None:
             raise click.ClickException(
                 f"{self.operator} has no table {table!r}; `croupier table list {self.operator}` shows all"
             )
-        await self.send(TABLE + table, msgspec.convert({"type": kind}, GAMES[game].commands[Role.OPERATOR]))
-        found = await self.stream(TABLE + table)
-        assert found is not None
         return found
 
     async def _game(self, stream: str) -> str:

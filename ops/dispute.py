@@ -37,6 +37,8 @@ def list_all(operator: str, stage: str | None, player: str | None, overdue: bool
     """Disputes of an OPERATOR, those that changed last first."""
 
     async def work(desk: Desk) -> None:
+        if player is not None:
+            await desk.wallet(player)
         wanted = Wanted(None if stage is None else DisputeStage(stage), None, player, overdue or None)
         before = None
         while found := await page(desk.pool, operator, wanted, before=before, limit=_PAGE):

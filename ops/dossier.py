@@ -10,7 +10,7 @@ from domain.names import WALLET
 from infra import eventlog, logging
 from infra.settings import Settings
 from infra.vault import VaultClosed
-from ops.desk import ID
+from ops.desk import ID, WORDS
 from ops.whose import known_operators
 from services import make_dossier, tree, wiring
 from services.dossier import SIZE_MAX, Dossier, write
@@ -27,7 +27,7 @@ from services.wiring import Services
 @click.option("--operator", help="Whose round; needed only if several operators have one of this name.")
 @click.option("--player", type=ID, help="What this player may know; of the rest the hashes.")
 @click.option("--auditor", type=ID, help="Everything, opened, for this auditor. That it was made goes on record.")
-@click.option("--why", help="Why the auditor has it made.")
+@click.option("--why", type=WORDS, help="Why the auditor has it made.")
 @click.option(
     "--keys", type=click.Path(path_type=Path, dir_okay=False), help="Write here the public keys that sign the log."
 )
@@ -42,8 +42,8 @@ def command(
 ) -> None:
     if player and auditor:
         raise click.UsageError("it is a player's or an auditor's form: give --player or --auditor")
-    if bool(auditor) != bool(why and why.isprintable() and len(why) <= 200):
-        raise click.UsageError("--auditor and --why go together: say why in at most 200 characters")
+    if bool(auditor) != bool(why):
+        raise click.UsageError("--auditor and --why go together: say why")
     settings = Settings.from_environment()
     with logging.beside(settings, "desk"):
         made, known = asyncio.run(_made(settings, round_id, operator, player, auditor, why or ""))

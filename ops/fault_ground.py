@@ -24,6 +24,9 @@ from services.wiring import Services, opened
 
 LOCALHOST = "127.0.0.1"
 READY_SECONDS = 30
+PROXIED = ("worker-1", "api-2")
+"""These reach Postgres through a proxy each, so that they can be hit in the middle of whatever they do."""
+
 _VERBS = {"api": ["-m", "ops", "api"], "worker": ["-m", "ops", "worker"]}
 
 
@@ -35,7 +38,7 @@ class Ground:
         self._sockets = sockets
         self.servers = servers
         self.services: Services
-        self.proxy: Proxy
+        self.proxies: dict[str, Proxy] = {}
         self.say: Callable[[str], None] = lambda line: None
         """Hears what a scenario has to tell."""
         self._environment = environment
@@ -44,7 +47,10 @@ class Ground:
 
     @property
     def urls(self) -> list[str]:
-        return [f"http://{LOCALHOST}:{port}" for port in self._ports.values()]
+        return [self.url(name) for name in self._ports]
+
+    def url(self, name: str) -> str:
+        return f"http://{LOCALHOST}:{self._ports[name]}"
 
     def pid(self, name: str) -> int:
         return self._children[name].pid
@@ -58,12 +64,11 @@ class Ground:
                 await self.answering(name)
 
     def _start(self, name: str) -> None:
-        """The first worker reaches Postgres through the proxy."""
         verb = name.partition("-")[0]
         if name not in self._children:
             environment = dict(self._environment)
-            if name == "worker-1":
-                environment["CROUPIER_POSTGRES"] = self.proxy.dsn
+            if name in self.proxies:
+                environment["CROUPIER_POSTGRES"] = self.proxies[name].dsn
             if verb == "api":
                 self._ports[name] = free_port(LOCALHOST)
                 environment["CROUPIER_PORT"] = str(self._ports[name])
@@ -72,7 +77,7 @@ class Ground:
         self._children[name].start()
 
     async def answering(self, name: str) -> None:
-        url = f"http://{LOCALHOST}:{self._ports[name]}/health/ready"
+        url = f"{self.url(name)}/health/ready"
 
         async def ready() -> bool:
             with contextlib.suppress(httpx.HTTPError):
@@ -187,24 +192,25 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def standing(data: Path, *processes: str) -> AsyncGenerator[Ground]:
-    """Servers, schema, a proxy and processes on `data`, and nothing left running."""
+async def standing(data: Path, *processes: str, log_level: str = "info") -> AsyncGenerator[Ground]:
+    """Servers, schema, proxies and processes on `data`, whatever the environment says, and nothing left running."""
     secrets = data_folder.secrets_in(data)
     with embedded.start(data, durable=False) as servers:
         await postgres.migrate(servers.postgres)
         environment = {
-            **os.environ,
+            **data_folder.without_settings(),
             **secrets.environment,
             "CROUPIER_POSTGRES": await postgres.make_service_login(servers.postgres),
             "CROUPIER_REDIS": servers.redis,
             "CROUPIER_HOST": LOCALHOST,
             "CROUPIER_LOG_FORMAT": "json",
+            "CROUPIER_LOG_LEVEL": log_level,
             "PYTHONPATH": str(data_folder.HOUSE),
             "PYTHONSAFEPATH": "1",
         }
         with tempfile.TemporaryDirectory(prefix="croupier-") as sockets:  # short, as a socket's path must be
             ground = Ground(data, servers, environment, Path(sockets))
-            ground.proxy = await ground.another_proxy("worker")
+            ground.proxies = {name: await ground.another_proxy(name) for name in PROXIED}
             async with opened(Settings.from_environment(environment), "faults") as services:
                 ground.services = services
                 try:
@@ -212,7 +218,8 @@ async def standing(data: Path, *processes: str) -> AsyncGenerator[Ground]:
                     yield ground
                 finally:
                     ground.kill_all()
-                    await ground.proxy.close()
+                    for proxy in ground.proxies.values():
+                        await proxy.close()
 
 
 async def until(

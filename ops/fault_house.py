@@ -71,6 +71,7 @@ class House:
         self.operator = operator
         self.model = Model(operator)
         self.players: list[str] = []
+        self.through = ""  # the API process to which everything is sent, for as long as it answers
         self.retries = 0
         """How often a client had to ask or send again."""
         self.surprises: list[str] = []
@@ -152,11 +153,12 @@ class House:
 
     async def _attempt(self, bearer: str, path: str, about: Mapping[str, Any], key: str) -> Told | None:
         headers = {"authorization": f"Bearer {bearer}", "idempotency-key": key}
-        url = self._dice.choice(self.ground.urls)
+        url = self.through or self._dice.choice(self.ground.urls)
         try:
             async with self._at_once:
                 answer = await self.http.post(f"{url}/v1/{path}", json=about, headers=headers)
         except httpx.HTTPError:
+            self.through = ""
             return None
         if answer.status_code == 500:
             self.surprises.append(f"{path}: {answer.text}")
@@ -170,9 +172,8 @@ class House:
 
     async def _ask(self, bearer: str, key: str) -> Told | None:
         headers = {"authorization": f"Bearer {bearer}"}
-        url = self._dice.choice(self.ground.urls)
         try:
-            answer = await self.http.get(f"{url}/v1/commands/{key}", headers=headers)
+            answer = await self.http.get(f"{self._dice.choice(self.ground.urls)}/v1/commands/{key}", headers=headers)
         except httpx.HTTPError:
             return None
         if not answer.is_success:
@@ -203,8 +204,7 @@ class House:
 
     async def bets(self, round_id: str, stakes: Mapping[str, int], players: Iterable[str]) -> None:
         wagers = [{"spot": spot, "amount": amount} for spot, amount in stakes.items()]
-        told = {"type": "PlaceBet", "round": round_id, "wagers": wagers}
-        command = msgspec.convert(told, GAME.commands[Role.PLAYER])
+        command = msgspec.convert({"type": "PlaceBet", "round": round_id, "wagers": wagers}, GAME.commands[Role.PLAYER])
         await self.submit_all((name, TABLE + TABLE_ID, Role.PLAYER, command) for name in players)
 
     async def submit_all(self, commands: Iterable[tuple[str, str, Role, Any]]) -> None:
@@ -386,8 +386,8 @@ class House:
 async def open_house(ground: Ground, operator: str, http: httpx.AsyncClient) -> House:
     executor, pool = ground.services.executor, ground.services.pool
     assert await open_operator(executor, pool, operator, operator)
-    roles = {str(role): role for role in (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)}
-    roles[COLLEAGUE] = Role.SUPERVISOR
+    staff = (Role.OPERATOR, Role.SUPERVISOR, Role.STUDIO, Role.AUDITOR)
+    roles = {**{str(role): role for role in staff}, COLLEAGUE: Role.SUPERVISOR}
     keys = {name: new_key(operator) for name in roles}
     for name, key in keys.items():
         minting = house.MintKey(key.id, roles[name], key.digest, "faults")

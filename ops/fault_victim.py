@@ -15,9 +15,13 @@ from domain.wallet import commands as wallet
 from infra.vault import Vault
 from services.batch import Accepted, Answer
 from services.executor import Executor, Unavailable
+from services.writer import Writer
 
 
-async def main(dsn: str, operator: str, player: str) -> None:
+async def main(dsn: str, operator: str, player: str, how: str) -> None:
+    """`how`: "locked" takes the lock for each batch, as one does that races with others; "free" only where it must."""
+    if how == "locked":
+        Writer.races = property(lambda _: True, lambda _writer, _races: None)  # type: ignore[assignment]
     executor = Executor(dsn, Vault({}))
 
     async def insist(key: str) -> Answer:

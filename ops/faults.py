@@ -18,6 +18,7 @@ from infra.embedded import EmbeddedError
 from ops import fault_frozen, fault_kills, fault_restored
 from ops.fault_ground import Ground, standing
 from ops.fault_house import House, clients, open_house
+from ops.stack import end_by_signals
 
 Scenario = Callable[[House], Awaitable[None]]
 
@@ -54,6 +55,7 @@ def command(names: tuple[str, ...], data: Path | None) -> None:
     Private servers and processes of its own are used, whatever the environment says. Without a SCENARIO, all are run:
     three minutes. Exit 0 only if all hold.
     """
+    end_by_signals()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))  # faults are expected
     try:
         if data is not None:
@@ -64,6 +66,8 @@ def command(names: tuple[str, ...], data: Path | None) -> None:
                 failed = asyncio.run(_run(Path(folder), names or tuple(SCENARIOS)))
     except EmbeddedError as fault:
         raise click.ClickException(str(fault)) from fault
+    except KeyboardInterrupt:
+        raise click.Abort from None
     if failed:
         click.secho(f"{len(failed)} did not hold: {', '.join(failed)}", fg="red", bold=True)
         sys.exit(1)

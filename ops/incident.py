@@ -23,6 +23,8 @@ def list_all(operator: str, table: str | None, *, is_open: bool | None) -> None:
     """Incidents of an OPERATOR, those that changed last first."""
 
     async def work(desk: Desk) -> None:
+        if table is not None:
+            await desk.table(table)
         before = None
         while found := await page(desk.pool, operator, table=table, is_open=is_open, before=before, limit=_PAGE):
             for each in found:

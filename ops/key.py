@@ -5,7 +5,7 @@ import click
 from domain import house
 from domain.game import Role
 from domain.names import HOUSE
-from ops.desk import ID, Desk, at_desk
+from ops.desk import ID, TEXT, Desk, at_desk
 from services.api.auth import STAFF, new_key
 
 ROLE = click.Choice([role.value for role in STAFF])
@@ -19,7 +19,7 @@ def command() -> None:
 @command.command("mint", epilog=f"The roles: {', '.join(STAFF)}.")
 @click.argument("operator", type=ID)
 @click.argument("role", metavar="ROLE", type=ROLE)
-@click.option("--label", default="", help="What the key is for.")
+@click.option("--label", type=TEXT, default="", help="What the key is for.")
 def mint(operator: str, role: str, label: str) -> None:
     """Mint an API key of an OPERATOR.
 

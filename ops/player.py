@@ -4,7 +4,7 @@ import click
 
 from domain.names import WALLET
 from domain.wallet import commands as wallet
-from ops.desk import ID, Desk, at_desk
+from ops.desk import ID, TEXT, Desk, at_desk
 
 
 @click.group(help="Block and unblock players.")
@@ -15,7 +15,7 @@ def command() -> None:
 @command.command("block")
 @click.argument("operator", type=ID)
 @click.argument("player", type=ID)
-@click.option("--reason", default="", help="Recorded in the log: nothing that names a person.")
+@click.option("--reason", type=TEXT, default="", help="Recorded in the log: nothing that names a person.")
 def block(operator: str, player: str, reason: str) -> None:
     """Let a PLAYER place no new stakes. Money that is the player's still flows: settlements, refunds, withdrawals."""
     _send(operator, player, wallet.Block(reason))
@@ -24,7 +24,7 @@ def block(operator: str, player: str, reason: str) -> None:
 @command.command("unblock")
 @click.argument("operator", type=ID)
 @click.argument("player", type=ID)
-@click.option("--reason", default="", help="Recorded in the log: nothing that names a person.")
+@click.option("--reason", type=TEXT, default="", help="Recorded in the log: nothing that names a person.")
 def unblock(operator: str, player: str, reason: str) -> None:
     """Let a PLAYER place stakes again."""
     _send(operator, player, wallet.Unblock(reason))

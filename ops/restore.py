@@ -6,6 +6,7 @@ import click
 
 from infra import eventlog, logging
 from infra.settings import Settings
+from ops.desk import WORDS
 from services import epochs
 from services.wiring import opened
 
@@ -14,7 +15,7 @@ from services.wiring import opened
     help="After Postgres was restored to an earlier state: begin a new epoch of each log, refund what was open, and "
     "drop the published seeds, for players may have seen the lost tail."
 )
-@click.option("--reason", default="restored from a backup", show_default=True, help="Recorded in the log.")
+@click.option("--reason", type=WORDS, default="restored from a backup", show_default=True, help="Recorded in the log.")
 def command(reason: str) -> None:
     settings = Settings.from_environment()
     if not settings.vault_keys:

@@ -22,7 +22,7 @@ _OF = click.Choice(["worker", "api"])
 )
 @click.option("--operator", type=desk.ID, help="Only in this operator's log; default: in all.")
 @click.option("--of", "kind", metavar="PROCESS", type=_OF, default="worker", help="worker or api: whose settings.")
-@click.option("--accept", metavar="REASON", help="Expect what is found here from now on, and say why.")
+@click.option("--accept", type=desk.WORDS, metavar="REASON", help="Expect what is found here from now on, and say why.")
 @click.option("--digest", "alone", is_flag=True, help="Only print the digest of the code; it needs no database.")
 def command(operator: str | None, kind: str, accept: str | None, *, alone: bool) -> None:
     if alone:

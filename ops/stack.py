@@ -1,7 +1,8 @@
 """All of Croupier on this machine, as `up`, `demo`, `bench` and the tests need it: servers, schema and processes.
 
-Servers given by CROUPIER_POSTGRES and CROUPIER_REDIS are used; only what is not given is started. Everything started
-here ends with this process, however it ends, and is started again when it dies. Begin it from the main thread.
+Servers given by CROUPIER_POSTGRES and CROUPIER_REDIS are used, unless all is to be private; only what is not given is
+started. Everything started here ends with this process, however it ends, and is started again when it dies. Begin it
+from the main thread.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn, Self
 from urllib.parse import unquote
@@ -115,7 +116,16 @@ def _how(code: int) -> str:
 class Stack:
     """Servers, schema, API and worker on one data folder."""
 
-    def __init__(self, data: Path, *, host: str = "127.0.0.1", port: int = 0, durable: bool = True) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        durable: bool = True,
+        given: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`given` is the environment with the settings that count here: `without_settings` for none."""
         self.data = data.resolve()
         self.host = host
         self.port = port or free_port(host)
@@ -123,6 +133,7 @@ class Stack:
         self.postgres = ""
         self.redis = ""
         self._durable = durable
+        self._given = given
         self._lock: int | None = None
         self._private: list[PrivatePostgres | PrivateRedis] = []
         self._environment: dict[str, str] = {}
@@ -147,7 +158,7 @@ class Stack:
                 f"{self.data} cannot be written to ({fault.strerror}); choose another folder"
             ) from fault
         try:
-            secrets = data_folder.secrets_in(self.data)
+            secrets = data_folder.secrets_in(self.data, self._given)
             self._start_servers(say)
             service = asyncio.run(self._migrated(say))
             asyncio.run(self._look_for_redis(say))
@@ -159,7 +170,7 @@ class Stack:
                 "CROUPIER_PORT": str(self.port),
             }
             data_folder.write_environment(self.data, variables)
-            self._environment = {**os.environ, **variables, "PYTHONPATH": str(HOUSE), "PYTHONSAFEPATH": "1"}
+            self._environment = {**self._given, **variables, "PYTHONPATH": str(HOUSE), "PYTHONSAFEPATH": "1"}
             self._environment.pop("CROUPIER_POSTGRES_OWNER", None)
             self.settings  # noqa: B018 - told here, with all that is wrong, and not by the processes one by one
             self.add("worker", ["-m", "ops", "worker"])
@@ -224,13 +235,13 @@ class Stack:
                 os.close(folders.claim(self.data, "croupier"))  # where the one before us still runs, that is the news
             raise
 
-    def _given(self, variable: str) -> str:
+    def _server_given(self, variable: str) -> str:
         """A server that the environment names, unless it is our own: the shell may have read data/env."""
-        url = os.environ.get(variable, "")
+        url = self._given.get(variable, "")
         return "" if str(folders.socket_folder(self.data)) in unquote(url) else url
 
     def _start_servers(self, say: Say) -> None:
-        self.postgres, self.redis = self._given("CROUPIER_POSTGRES"), self._given("CROUPIER_REDIS")
+        self.postgres, self.redis = self._server_given("CROUPIER_POSTGRES"), self._server_given("CROUPIER_REDIS")
         if not self.postgres:
             first = "" if (self.data / "postgres").exists() else ", for the first time: a few seconds"
             say(f"starting a private Postgres in {self.data / 'postgres'}{first}")
@@ -245,8 +256,8 @@ class Stack:
 
     async def _migrated(self, say: Say) -> str:
         """The schema brought up to date; returns the DSN that our processes are to use."""
-        given = self._given("CROUPIER_POSTGRES")
-        owner = os.environ.get("CROUPIER_POSTGRES_OWNER") if given else None
+        given = self._server_given("CROUPIER_POSTGRES")
+        owner = self._given.get("CROUPIER_POSTGRES_OWNER") if given else None
         try:
             for name in await postgres.migrate(owner or self.postgres):
                 say(f"applied migration {name}")
@@ -286,14 +297,14 @@ class Stack:
 
 def end_by_signals() -> None:
     """A process told to end, or whose terminal is gone, ends as by Ctrl-C: in order. Of Ctrl-C itself asyncio would
-    make a cancel, which is lost where the task comes to its end in that very moment."""
+    make a cancel, which is lost where the task comes to its end in that very moment; and a script that begins us with
+    `&` has it ignored, though it is the way to end us that we tell."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # it is under nohup
         signal.signal(signal.SIGHUP, interrupt)
 

@@ -111,9 +111,7 @@ def show_table(operator: str, table: str) -> None:
     """
 
     async def work(desk: Desk) -> None:
-        found = await desk.stream(TABLE + table)
-        if found is None:
-            raise click.ClickException(f"{operator} has no table {table!r}; `croupier table list {operator}` shows all")
+        found = await desk.table(table)
         game = GAMES[found.decider]
         view = game.view(found.state, Viewer(SHELL, Role.OPERATOR), (), no_open)
         show({"table": table, "game": game.name, "view": view, "about": game.about(found.state)})

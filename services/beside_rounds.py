@@ -4,17 +4,16 @@ round's own events fold them.
 
 from typing import Any
 
-import msgspec
-
 from domain import incidents
 from domain.decider import Stream
 from domain.streams import KINDS
 from infra.eventlog import EventRow
+from services import as_sent
 
-_COMMANDS: dict[type, msgspec.json.Decoder[Any]] = {
-    incidents.Reported: msgspec.json.Decoder(incidents.ReportIncident),
-    incidents.Noted: msgspec.json.Decoder(incidents.AddNote),
-    incidents.Resolved: msgspec.json.Decoder(incidents.ResolveIncident),
+_COMMANDS: dict[type, type] = {
+    incidents.Reported: incidents.ReportIncident,
+    incidents.Noted: incidents.AddNote,
+    incidents.Resolved: incidents.ResolveIncident,
 }
 """By the first event that a command gave."""
 
@@ -25,7 +24,7 @@ def command_of(row: EventRow, text: str) -> Any:
     event = row.event
     if isinstance(event, incidents.Resolved) and event.proposal:  # whoever approved said yes, and no more
         return incidents.ResolveByProposal(event.resolution, row.round or "", event.words, event.by, event.proposal)
-    return _COMMANDS[type(event)].decode(text)
+    return as_sent.read(text, _COMMANDS[type(event)])
 
 
 class Beside:

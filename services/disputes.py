@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from domain.disputes import DAY, Dispute, DisputeDecided, DisputeStage, Event
 from domain.game import Micros, Role
-from domain.games import GAMES
 from domain.names import DISPUTE, TABLE, WALLET, table_of
 from domain.refused import CommandRefused
 from infra import codec, eventlog
@@ -92,10 +91,19 @@ async def page(
     pool: Pool, operator: str, wanted: Wanted, *, before: int | None = None, limit: int = 100
 ) -> list[DisputeView]:
     """Those that changed last come first."""
-    asked = (operator, wanted.stage, wanted.round, wanted.overdue, before, limit)
-    if wanted.player is None:
-        return [_view(record) for record in await pool.fetch(SQL["page"], *asked)]
-    return [_view(record) for record in await pool.fetch(SQL["of_player"], *asked, wanted.player)]
+    return [_view(record) for record in await _found(pool, operator, wanted, before, limit)]
+
+
+async def _found(pool: Pool, operator: str, wanted: Wanted, before: int | None, limit: int) -> list[Any]:
+    """By what leads to the fewest."""
+    asked = (operator, wanted.stage, wanted.overdue, before, limit)
+    if wanted.player is not None:
+        return await pool.fetch(SQL["of_player"], *asked, wanted.player, wanted.round)
+    if wanted.round is not None:
+        return await pool.fetch(SQL["of_round"], *asked, wanted.round)
+    if wanted.stage is DisputeStage.OPEN:
+        return await pool.fetch(SQL["open"], operator, wanted.overdue, before, limit)
+    return await pool.fetch(SQL["page"], *asked)
 
 
 async def one(pool: Pool, operator: str, name: str) -> DisputeView | None:
@@ -114,10 +122,10 @@ async def case(pool: Pool, operator: str, name: str) -> DisputeCase | None:
     return DisputeCase(found, said, f"{path}/replay", f"{path}/dossier")
 
 
-async def is_round(pool: Pool, operator: str, name: str) -> bool:
-    """Is there such a round, over or not?"""
-    first = await pool.fetchrow(eventlog.SQL["events_of_round"], operator, name, 0, 1)
-    return first is not None and first["type"].partition(".")[0] in GAMES
+async def times(pool: Pool, operator: str, player: str, name: str) -> int:
+    """How often has the player opened a dispute about the round, or a bet in it?"""
+    found: int = await pool.fetchval(SQL["times"], operator, player, name)
+    return found
 
 
 async def is_of_round(pool: Pool, operator: str, player: str, bet: str, name: str) -> bool:

@@ -23,6 +23,15 @@ def query_of(round_id: str) -> str:
     return "ended_match" if is_match(round_id) else "ended"
 
 
+async def is_there(pool: Pool, operator: str, round_id: str) -> bool:
+    """Does the log know such a round or match, over or not?"""
+    if is_match(round_id):
+        query = query_of(round_id)
+        return bool(await pool.fetch(eventlog.SQL[query], operator, round_id, TABLE + table_of(round_id)))
+    first = await pool.fetchrow(eventlog.SQL["events_of_round"], operator, round_id, 0, 1)
+    return first is not None and first["type"].partition(".")[0] in GAMES
+
+
 def ended_of(round_id: str, rows: Iterable[EventRow]) -> Ended | None:
     """None as long as it is on, or where there is none. Other events may be among them."""
     opened = resulted = None

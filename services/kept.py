@@ -1,5 +1,5 @@
-"""Streams that stay in memory from one batch to the next, while nobody else writes their log: a stream is what its
-events made it, so where the log still stands where the last batch left it, so does the stream.
+"""Streams that stay in memory from one batch to the next: a stream is what its events made it, and a writer is told at
+every batch whose events others have written meanwhile.
 """
 
 from collections import OrderedDict
@@ -22,23 +22,19 @@ class Kept:
         """`room` says how many may be kept now."""
         self._room = room
         self._streams: OrderedDict[str, Stream] = OrderedDict()
-        self.alone = False
-        """Has nobody else written since the batch before?"""
 
     def among(self, names: Iterable[str]) -> dict[str, Stream]:
         return {name: self._streams[name] for name in names if name in self._streams}
 
-    def check(self, *, alone: bool) -> None:
-        """Whether the log, under its lock, stands where the last batch left it; if not, nothing is known any more."""
-        self.alone = alone
-        if not alone:
-            self._streams.clear()
+    def drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._streams.pop(name, None)
+
+    def clear(self) -> None:
+        self._streams.clear()
 
     def keep(self, streams: Mapping[str, Stream]) -> None:
-        """What a batch that is committed made of the streams it used. Where others write the same log in turn nothing
-        is kept: it would be found old every time, and then cost a query more."""
-        if not self.alone:
-            return
+        """What a batch that is committed made of the streams it used."""
         for name, stream in streams.items():
             self._streams.pop(name, None)
             if _is_small(stream):

@@ -67,15 +67,21 @@ class Lease:
             await self._pool.execute(SQL["end_lease"], *self._key)
 
 
-async def each_operator(pool: Pool, serve: Callable[[str], Awaitable[None]]) -> None:
+async def each_operator(
+    pool: Pool, serve: Callable[[str], Awaitable[None]], beat: Callable[[], None] = lambda: None
+) -> None:
     """Run `serve` for every operator there is, and for those that come, until cancelled."""
     tasks: dict[str, asyncio.Task[None]] = {}
     try:
         while True:
+            beat()
             try:
                 names = await eventlog.operators(pool)
             except OUTAGE as problem:
                 log.warning("cannot ask for operators", problem=repr(problem))
+                names = []
+            except Exception:
+                log.exception("cannot ask for operators; it is tried again", alarm=True)
                 names = []
             for name in names:
                 if name not in tasks or tasks[name].done():
@@ -99,7 +105,7 @@ async def _guarded(serve: Callable[[str], Awaitable[None]], operator: str) -> No
     try:
         await serve(operator)
     except Exception:
-        log.exception("a lane ended by a bug; it starts again", operator=operator)
+        log.exception("a lane ended by a bug; it starts again", operator=operator, alarm=True)
 
 
 class Backoff:

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 import asyncpg
@@ -18,6 +19,7 @@ from infra.eventlog import EventRow, LogTorn
 from infra.postgres import Connection, Pool
 from services import checkpoints
 from services.checkpoints import Checkpoint, NotInTheLog
+from services.heartbeat import Beat, unheard
 from services.lanes import OUTAGE, Backoff, Lease, each_operator
 from services.projections import PROJECTIONS, Projection
 
@@ -263,13 +265,21 @@ def _raising(results: Sequence[int | BaseException]) -> list[int]:
 class Projectors:
     """Every operator's projections in this process."""
 
-    def __init__(self, pool: Pool, redis: fanout.Redis | None, projections: Sequence[Projection] = PROJECTIONS) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        redis: fanout.Redis | None,
+        projections: Sequence[Projection] = PROJECTIONS,
+        *,
+        beat: Beat = unheard,
+    ) -> None:
         self._pool = pool
         self._redis = redis
         self._projections = projections
+        self._beat = beat
 
     async def run(self) -> None:
-        await each_operator(self._pool, self._serve)
+        await each_operator(self._pool, self._serve, partial(self._beat, "projector"))
 
     async def _serve(self, operator: str) -> None:
         lease = Lease(self._pool, operator, "projector")
@@ -277,6 +287,7 @@ class Projectors:
         backoff = Backoff("projector", operator)
         try:
             while True:
+                self._beat(f"projector of {operator}")
                 try:
                     await self._step(lease, projector)
                 except (*OUTAGE, asyncpg.PostgresError, LogTorn) as problem:

@@ -38,7 +38,7 @@ from domain.wallet.state import Wallet
 from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
-from services import what_if
+from services import as_sent, what_if
 from services.beside_rounds import Beside, command_of
 from services.resettled_again import is_play, resettled_again
 
@@ -271,7 +271,7 @@ class _Course:
         try:
             if row.stream.startswith(INCIDENT):
                 return command_of(row, text)
-            return msgspec.json.decode(text, type=self._game.commands[Role(row.role)])
+            return as_sent.read(text, self._game.commands[Role(row.role)])
         except (msgspec.MsgspecError, KeyError) as fault:
             raise _Sealed from fault
 

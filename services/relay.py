@@ -7,6 +7,7 @@ names the position it follows; a lease saves the double work.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -17,6 +18,7 @@ from infra import eventlog, fanout, metrics
 from infra.eventlog import LogTorn, Tip
 from infra.postgres import Pool
 from infra.sql import queries
+from services.heartbeat import Beat, unheard
 from services.lanes import OUTAGE, Backoff, Lease, each_operator
 
 SQL = queries("relay")
@@ -190,10 +192,12 @@ class Relays:
         *,
         restored: Callable[[str, int], Awaitable[None]] = _say_restored,
         cap: int = CAP,
+        beat: Beat = unheard,
     ) -> None:
         self._pool = pool
         self._redis = redis
         self._restored = restored
+        self._beat = beat
         self._cap = cap
         self._grown: dict[str, asyncio.Event] = {}
 
@@ -202,7 +206,7 @@ class Relays:
             self._grown[operator].set()
 
     async def run(self) -> None:
-        await each_operator(self._pool, self._serve)
+        await each_operator(self._pool, self._serve, partial(self._beat, "relay"))
 
     async def _serve(self, operator: str) -> None:
         lease = Lease(self._pool, operator, "relay")
@@ -212,6 +216,7 @@ class Relays:
         pause = _POLL_LEAST
         try:
             while True:
+                self._beat(f"relay of {operator}")
                 try:
                     moved = await self._step(lease, relay)
                 except (*OUTAGE, asyncpg.PostgresError) as problem:

@@ -12,6 +12,7 @@ import msgspec
 from domain.game import Role
 from domain.games import GAMES
 from domain.names import TABLE, WALLET
+from services import as_sent
 from services.notation import INDENT, Notation, wrapped
 from services.replay import Replay, Step
 from services.viewers import name_of
@@ -45,7 +46,7 @@ def _asked(played: Replay, step: Step, notation: Notation) -> str:
     if step.sent is None:
         return f"# {step.command}" if step.command else ""
     try:
-        asked = msgspec.json.decode(step.sent, type=GAMES[played.game].commands[Role(step.role)])
+        asked = as_sent.read(step.sent, GAMES[played.game].commands[Role(step.role)])
     except (msgspec.MsgspecError, KeyError):
         return " ".join(step.sent.split())
     return notation.named(asked, played.round)

@@ -21,6 +21,7 @@ from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from services import epochs
 from services.executor import Busy, Executor, Unavailable
+from services.heartbeat import Beat, unheard
 from services.lanes import OUTAGE, Lease
 from services.lines import submit
 from services.resettling import resettle_round
@@ -46,8 +47,11 @@ log: Any = structlog.get_logger()
 class Timers:
     """Watches every operator's streams. Each that is due has a task of its own: none waits for another."""
 
-    def __init__(self, executor: Executor, pool: Pool, redis: fanout.Redis | None = None) -> None:
+    def __init__(
+        self, executor: Executor, pool: Pool, redis: fanout.Redis | None = None, *, beat: Beat = unheard
+    ) -> None:
         self._executor = executor
+        self._beat = beat
         self._pool = pool
         self._redis = redis
         """A witness: it may have seen what a restored log has lost."""
@@ -63,12 +67,16 @@ class Timers:
         """Look for due tables for ever, or until cancelled."""
         try:
             while True:
+                self._beat("timers")
                 try:
                     await self.look()
                     await asyncio.sleep(await self._pause())
                 except (*eventlog.DATABASE_ERRORS, *fanout.SILENT_ERRORS, Unavailable, Busy) as problem:
                     log.warning("timers cannot read what is due", problem=repr(problem))
                     self._checked.clear()
+                    await asyncio.sleep(1)
+                except Exception:
+                    log.exception("timers cannot look, for a bug; they try again", alarm=True)
                     await asyncio.sleep(1)
         finally:
             for task in self._at_work.values():
@@ -170,8 +178,12 @@ class Timers:
     async def _put_to_rest(self, operator: str, stream: str, problem: str) -> None:
         log.error("table faulted: a supervisor must resume or cancel", operator=operator, stream=stream, alarm=True)
         fault = MarkFaulted(f"its clock failed {FAILURES_MAX} times")
-        await submit(self._executor, Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
-        self._failures.pop((operator, stream), None)
+        try:
+            await submit(self._executor, Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
+            self._failures.pop((operator, stream), None)
+        except Exception:
+            log.exception("a table cannot be put to rest; it is tried again", operator=operator, stream=stream)
+            await asyncio.sleep(2 ** min(self._failures[operator, stream], WAITS_MAX) / 4)
 
 
 def _goes_on(before: Tip, now: Tip) -> bool:

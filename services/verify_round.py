@@ -26,6 +26,7 @@ from domain.wallet.views import postings
 from infra import codec
 from infra.eventlog import EventRow
 from infra.vault import SEALED
+from services import as_sent
 from services.dossier import Dossier, Sent, rules_hash
 from services.ended import ended_of
 from services.redecide import redecide
@@ -228,7 +229,7 @@ class _Course:
             sealed = self.game.hidden_cards and role is Role.PLAYER
             return self.dossier.form == "player" or (self.dossier.form == "operator" and sealed)
         try:
-            msgspec.json.decode(sent.body, type=self.game.commands[role])
+            as_sent.read(sent.body, self.game.commands[role])
         except (msgspec.MsgspecError, LookupError):
             return False
         return True

@@ -63,17 +63,19 @@ class Watch:
         try:
             while True:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), PACE_S)
+                    async with asyncio.timeout(PACE_S):
+                        await self._wake.wait()
                 await self.tell()
         finally:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.tell(), 1)
+                async with asyncio.timeout(1):
+                    await self.tell()
 
     async def tell(self) -> None:
         """What cannot be told now is kept for the next time."""
         self._wake.clear()
-        seen, self._seen = self._seen, {}
-        for operator, each in seen.items():
+        for operator in tuple(self._seen):
+            each = self._seen.pop(operator)
             came = Came(tuple(each.keys), each.turned_away, tuple(each.named), each.since)
             try:
                 await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, DOORS, came))
@@ -87,6 +89,9 @@ class Watch:
                 UnknownOperator,
             ) as problem:
                 log.warning("who came cannot be told to the log now", operator=operator, problem=repr(problem))
+                self._keep(operator, each)
+            except Exception:
+                log.exception("who came cannot be told for a bug; it is tried again", operator=operator, alarm=True)
                 self._keep(operator, each)
 
     def _keep(self, operator: str, before: _Seen) -> None:

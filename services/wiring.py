@@ -1,22 +1,25 @@
 """The composition root: what a process is made of, made once and passed on. No other module makes a connection."""
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from domain.games import GAMES
-from infra import fanout, postgres
+from infra import eventlog, fanout, postgres
 from infra.settings import Settings
 from infra.vault import Vault, game_of
 from services import epochs
 from services.executor import Executor
 
 HIDING = frozenset(game.name for game in GAMES.values() if game.hidden_cards)
-
+API = "api"
+_LOOK_AGAIN_S = 1.0
 
 log: Any = structlog.get_logger()
 
@@ -33,18 +36,16 @@ class Services(Struct, frozen=True):
 
 @asynccontextmanager
 async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
-    """The services of one process, closed again in order.
-
-    An API process takes only the vault keys of games in which players show and see cards by their own commands, even
-    where its environment has more (DESIGN 7): it can open no deck of a game that the worker alone deals.
-    """
-    keys = settings.vault_keys
-    vault = Vault({name: key for name, key in keys.items() if game_of(name) in HIDING} if role == "api" else keys)
+    """The services of one process, closed again in order. What its role may not hold is dropped, if it is there."""
+    if role == API:
+        mine = {name: key for name, key in settings.vault_keys.items() if held_by_api(name)}
+        settings = replace(settings, vault_keys=mine, log_keys={})
+    vault = Vault(settings.vault_keys)
     pool = await postgres.pool(settings.postgres, name=role)
     client = fanout.connect(settings.redis)
-    if role == "api" and (missing := missing_keys(settings)):
+    if role == API and (missing := missing_keys(settings)):
         log.warning("tables of these games cannot be served here: no vault key of theirs", games=missing, alarm=True)
-    is_known = partial(epochs.is_known, pool, client) if role == "api" else None  # a worker resumes the log itself
+    is_known = partial(epochs.is_known, pool, client) if role == API else None  # a worker resumes the log itself
     executor = Executor(settings.postgres, vault, is_known)
     try:
         yield Services(settings, pool, client, vault, executor)
@@ -52,6 +53,27 @@ async def opened(settings: Settings, role: str) -> AsyncGenerator[Services]:
         await executor.close()
         await client.aclose()
         await pool.close()
+
+
+def held_by_api(vault_key: str) -> bool:
+    """An API process holds the vault keys of games in which players show and see cards by their own commands (DESIGN
+    7): it can open no deck of a game that the worker alone deals. It holds no key that signs logs."""
+    return game_of(vault_key) in HIDING
+
+
+async def warn_of_too_many_rights(pool: postgres.Pool) -> None:
+    """Whoever gets hold of the service's login shall not be able to change the log (DESIGN 3), and nothing else would
+    tell that it is the owner's. Ends as soon as the database has answered."""
+    may: bool | None = None
+    while may is None:
+        with suppress(*eventlog.DATABASE_ERRORS):
+            may = await postgres.may_change_the_log(pool)
+        if may is None:
+            await asyncio.sleep(_LOOK_AGAIN_S)
+    if may:
+        log.warning(
+            "this login may change the log; give one in the service's role", wanted=postgres.SERVICE_ROLE, alarm=True
+        )
 
 
 def missing_keys(settings: Settings) -> list[str]:

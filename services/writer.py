@@ -1,14 +1,15 @@
 """The writer: one connection that appends to operators' logs, batch by batch.
 
-Where several processes write one log, a batch holds its lock: begin and lock, load, append, commit. What one decision
-turns out to need besides is loaded when it asks for it. As long as nobody else writes it is two messages without a
-lock, load and append: for an append does nothing unless the log still stands where it was loaded.
+A batch is two messages, load and append: an append does nothing unless the log still stands where it was loaded. Where
+processes race for one log, or a decision turns out to need more than was loaded, a batch holds the log's lock: begin
+and lock, load, more as it is asked for, append, commit.
 """
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import asyncpg
 import msgspec
@@ -50,6 +51,9 @@ LOCK_TIMEOUT_MS = 5_000
 IDLE_TIMEOUT_MS = 2_000
 LATE_US = IDLE_TIMEOUT_MS * 1_000
 """How old a batch may be when it is appended without a lock: then its time has passed, and it is decided again."""
+SINCE_MAX = 1_000
+"""Events of others that a writer reads to learn what they changed; after more it forgets all that it kept."""
+POSITION_MAX = 2**62
 NEVER = 32_503_680_000_000_000
 """The year 3000: what holds the lock has its time from the database's own timeouts."""
 
@@ -66,6 +70,7 @@ LOST = (
     OSError,
 )
 
+Decided = TypeVar("Decided")
 Key = tuple[str, str]
 """Actor and idempotency key."""
 
@@ -92,8 +97,10 @@ class Writer:
         self._dsn = dsn
         self._prepared: dict[str, Any] = {}
         self.seen: eventlog.Tip | None = None
-        """Where the log stood after the last batch."""
+        """Where the log stood after the last batch, and what is kept with it."""
         self._kept = Kept(room)
+        self.races = False
+        """Did somebody else write between load and append of a batch? Until nobody has between two of ours."""
 
     @classmethod
     async def open(cls, dsn: str, room: Callable[[], int] = lambda: KEPT_MAX) -> "Writer":
@@ -136,33 +143,38 @@ class Writer:
     async def write(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
         """Load, decide, append: all as in one transaction. An answer for each entry, in order."""
         lock = self._lock
-        if self._kept.alone:
+        if not self.races:
             try:
-                if (answers := await self._write_alone(operator, vault, entries)) is not None:
+                if (answers := await self._write_at_once(operator, vault, entries)) is not None:
                     return answers
             except asyncpg.LockNotAvailableError:
                 lock = self._lock_by_force
         await lock(operator)
         return await self._write_locked(operator, vault, entries)
 
-    async def _write_alone(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer] | None:
-        """None, and nothing was done, if somebody else writes too, or a decision needs more than what was loaded, or
+    async def _write_at_once(
+        self, operator: str, vault: Vault, entries: list[Entry]
+    ) -> Sequence[Answer | Exception] | None:
+        """None, and nothing was done, if somebody else was quicker, or a decision needs more than what was loaded, or
         the database minds: then the lock makes all clear. Raises LockNotAvailableError."""
         batch = await self._take(operator, vault, entries)
-        if not self._kept.alone or (answers := _decided_at_once(batch, entries)) is None:
+        if (answers := await self._decided_at_once(batch, entries)) is None:
             return None
         try:
-            if batch.changes and not await self._append(batch, until=batch.now + LATE_US):
-                return None
+            self.races = batch.changes and not await self._append(batch, until=batch.now + LATE_US)
         except (*LOST, asyncpg.LockNotAvailableError):
             raise
         except asyncpg.PostgresError:
+            return None
+        if self.races:
             return None
         self._leave(batch)
         return answers
 
     async def _write_locked(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
+        left = self.seen
         batch = await self._take(operator, vault, entries)
+        self.races = self.races and batch.begun != left
         await self._load(batch, _named(entries) - batch.streams.keys())
         answers = [await self._decide(batch, entry) for entry in entries]
         answers = [await self._complete(batch, *pair) for pair in zip(entries, answers, strict=True)]
@@ -209,21 +221,37 @@ class Writer:
     async def _take(self, operator: str, vault: Vault, entries: list[Entry]) -> Batch:
         """The log's head and time, and what the commands are known to need and was not kept, in one query."""
         streams = _named(entries)
+        kept = self._kept.among(streams)
         keys = {(e.submission.actor, e.submission.key) for e in entries if e.submission.key}
-        rows = await self._rows(operator, streams - self._kept.among(streams).keys(), keys)
+        rows = await self._rows(operator, streams - kept.keys(), keys, kept)
         head = next((row for row in rows if row["kind"] == "head"), None)
         if head is None:
             raise UnknownOperator(operator)
         begun = eventlog.Tip(head["last"], head["first"], head["bytes"], head["at"], "")
+        if begun != self.seen:
+            self._catch_up(begun, [row for row in rows if row["kind"] == "since"])
         batch = Batch(operator, begun, max(head["now"], begun.at), vault)
-        self._kept.check(alone=begun == self.seen)
         batch.streams.update(self._kept.among(streams))
         await self._take_in(batch, rows, keys)
         return batch
 
-    async def _rows(self, operator: str, streams: Collection[str], keys: Collection[Key]) -> list[asyncpg.Record]:
+    def _catch_up(self, begun: eventlog.Tip, since: list[asyncpg.Record]) -> None:
+        """Others have written: forget the streams that they changed, or all if the log does not go on from there."""
+        seen, self.seen = self.seen, begun
+        links = seen is not None and since and (since[0]["first"], since[0]["bytes"]) == (seen.position, seen.hash)
+        if links and seen and seen.epoch == begun.epoch and len(since) < SINCE_MAX:
+            self._kept.drop(row["name"] for row in since[1:])
+        else:
+            self._kept.clear()
+
+    async def _rows(
+        self, operator: str, streams: Collection[str], keys: Collection[Key], kept: Collection[str] = ()
+    ) -> list[asyncpg.Record]:
+        """Where nothing is kept, nobody asks what has been written since."""
         actors, names = texts([actor for actor, _ in keys]), texts([name for _, name in keys])
-        return await self._fetch("load", operator, texts(list(streams)), actors, names)
+        since = self.seen.position if self.seen else POSITION_MAX
+        asked = (texts(list(streams)), actors, names, since, SINCE_MAX, texts(list(kept)))
+        return await self._fetch("load", operator, *asked)
 
     async def _load(self, batch: Batch, streams: Collection[str] = (), keys: Collection[Key] = ()) -> None:
         kept = self._kept.among(streams)
@@ -250,6 +278,23 @@ class Writer:
         if schema < codec.STATE_SCHEMA:
             return await fold_stream(self._fetch, operator, name, decider)
         return Stream(decider, version, codec.decode_state(decider, state))
+
+    async def _decided_at_once(self, batch: Batch, entries: list[Entry]) -> Sequence[Answer | Exception] | None:
+        """None if the lock is needed. What is read besides has another snapshot, so that only an append proves it."""
+        taken = len(batch.streams)
+        try:
+            decided = [await self._loading(batch, partial(batch.decide, entry)) for entry in entries]
+            answers = [await self._complete(batch, *pair) for pair in zip(entries, decided, strict=True)]
+        except Exception:  # noqa: BLE001 - whatever it is, it comes again under the lock, and is told there
+            return None
+        return answers if batch.changes or len(batch.streams) == taken else None
+
+    async def _loading(self, batch: Batch, decide: Callable[[], Decided]) -> Decided:
+        while True:
+            try:
+                return decide()
+            except Missing as missing:
+                await self._load(batch, [missing.stream])
 
     async def _decide(self, batch: Batch, entry: Entry) -> Answer | Earlier | Exception:
         """Decide one command, loading what it turns out to need; its failure is its own."""
@@ -282,11 +327,7 @@ class Writer:
         if isinstance(answer, Rejected):
             if answer.rule is Rule.Fenced and await self._on_record(batch, entry):
                 return Refused(str(answer.rule), answer.facts, repeated=True)
-            while True:
-                try:
-                    return batch.refuse(entry, answer)
-                except Missing as missing:
-                    await self._load(batch, [missing.stream])
+            return await self._loading(batch, partial(batch.refuse, entry, answer))
         if not isinstance(answer, Earlier):
             return answer
         if isinstance(answer.outcome, StoredRefused):
@@ -314,24 +355,6 @@ class Writer:
 
 def _named(entries: list[Entry]) -> set[str]:
     return set[str]().union(*(streams_named(entry.submission) for entry in entries))
-
-
-def _decided_at_once(batch: Batch, entries: list[Entry]) -> Sequence[Answer] | None:
-    """The answers, if nothing is asked for besides what was loaded."""
-    try:
-        decided = [batch.decide(entry) for entry in entries]
-        answers = [_at_once(batch, *pair) for pair in zip(entries, decided, strict=True)]
-    except Exception:  # noqa: BLE001 - whatever it is, it comes again under the lock, and is told there
-        return None
-    return answers
-
-
-def _at_once(batch: Batch, entry: Entry, decided: Answer | Earlier | Rejected) -> Answer:
-    if isinstance(decided, Rejected) and decided.rule is not Rule.Fenced:
-        return batch.refuse(entry, decided)
-    if isinstance(decided, Earlier | Rejected):
-        raise LookupError("what was decided before has to be looked up")
-    return decided
 
 
 _READS = ("events_of_stream", "last_of_type", "events_between", "ended", "ended_match")

@@ -3,6 +3,7 @@
 CROUPIER_TEST_SERVERS=dsn|containers|private forces the choice. Without it: CROUPIER_POSTGRES and CROUPIER_REDIS where
 both are set, else a container engine that answers, else private servers from the wheels.
 Under xdist each worker has its own containers or private servers; on given ones its own databases and Redis number.
+Nothing that a test runs inherits a setting: it would play into what was given, which is for the fixtures alone.
 """
 
 import contextlib
@@ -25,6 +26,7 @@ hypothesis.settings.register_profile("croupier", deadline=None, max_examples=60)
 hypothesis.settings.load_profile("croupier")
 
 CHOICES = ("dsn", "containers", "private")
+GIVEN = ("CROUPIER_POSTGRES", "CROUPIER_REDIS")
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _numbers = itertools.count(1)
 
@@ -39,7 +41,7 @@ def choose() -> str:
     forced = os.environ.get("CROUPIER_TEST_SERVERS")
     if forced and forced not in CHOICES:
         raise pytest.UsageError(f"CROUPIER_TEST_SERVERS={forced}: give one of {', '.join(CHOICES)}")
-    given = all(os.environ.get(name) for name in ("CROUPIER_POSTGRES", "CROUPIER_REDIS"))
+    given = all(os.environ.get(name) for name in GIVEN)
     if forced == "dsn" and not given:
         raise pytest.UsageError("CROUPIER_TEST_SERVERS=dsn: set CROUPIER_POSTGRES and CROUPIER_REDIS too")
     if forced:
@@ -66,13 +68,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # The usual pretty traceback takes seconds, in which everything stands still: Postgres ends the writer's session.
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
-    workers_choice = getattr(config, "workerinput", {}).get("servers")
-    config.stash[_CHOICE] = workers_choice or choose()
+    told = getattr(config, "workerinput", {})
+    config.stash[_CHOICE] = told.get("servers") or choose()
+    config.stash[_GIVEN] = told.get("given") or [os.environ.get(name, "") for name in GIVEN]
+    for name in [name for name in os.environ if name.startswith("CROUPIER_")]:
+        del os.environ[name]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
-    node.workerinput["servers"] = node.config.stash[_CHOICE]
+    node.workerinput |= {"servers": node.config.stash[_CHOICE], "given": node.config.stash[_GIVEN]}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -87,6 +92,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 _CHOICE = pytest.StashKey[str]()
+_GIVEN = pytest.StashKey[list[str]]()
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +104,7 @@ def anyio_backend() -> str:
 def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServers]:
     choice = request.config.stash[_CHOICE]
     if choice == "dsn":
-        yield TestServers(os.environ["CROUPIER_POSTGRES"], os.environ["CROUPIER_REDIS"])
+        yield TestServers(*request.config.stash[_GIVEN])
     elif choice == "containers":
         from testcontainers.community.postgres import PostgresContainer
         from testcontainers.community.redis import RedisContainer

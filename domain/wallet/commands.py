@@ -5,29 +5,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from domain.money import AMOUNT_MAX, Amount, Payout, Transfer
+from domain.texts import Text, Words
 from domain.wallet.rules import AdjustmentCode
 
 Money = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units, at least 1.")]
 Signed = Annotated[int, Meta(ge=-AMOUNT_MAX, le=AMOUNT_MAX, description="Whole minor units, up or down.")]
 Code = Annotated[str, Meta(pattern=r"^[A-Z]{3}(?![\s\S])", description="ISO 4217 code of the currency.")]
-Text = Annotated[
-    str,
-    Meta(
-        max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*(?![\s\S])",
-        description="One line of plain text, without control marks.",
-    ),
-]
-
-Words = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=200,
-        pattern=r"^(?=[\s\S]*\S)[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-        description="Why, for the record: one line, not blank, without marks that turn the text about them round.",
-    ),
-]
 
 
 class OpenWallet(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -65,11 +48,11 @@ class Adjust(Struct, frozen=True, tag=True):
 class Block(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """No new stakes; money that is the player's still flows."""
 
-    reason: Text = ""
+    reason: Words = ""
 
 
 class Unblock(Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    reason: Text = ""
+    reason: Words = ""
 
 
 class Compensate(Struct, frozen=True, tag=True):

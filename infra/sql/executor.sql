@@ -1,13 +1,27 @@
--- load: the log's head and the database's time, the streams named, and what was decided before under keys, in one round trip; lateral and limit make each an index lookup whatever the statistics say
+-- load: the log's head and the database's time, the streams named, what was decided before under keys, and for a writer that keeps streams what others have written since: the event that it saw last and those after it, and of the kept streams that it asks for those that changed. One round trip, one snapshot; lateral and limit make each an index lookup whatever the statistics say
+with since as materialized (
+    select stream, position, hash from events where operator = $1 and position >= $5 order by position limit $6
+)
 select 'head' as kind, null as name, null as key, null::json as text, position as first, epoch::bigint as last,
        hash as bytes, at, clock_timestamp() as now
 from logs where operator = $1
+union all
+select 'since', stream, null, null, position, null, hash, null, null from since
 union all
 select 'stream', n.stream, s.decider, s.state, s.version, s.state_schema, null, null, null
 from unnest((string_to_array($2, chr(31)))[2:]) as n (stream)
 left join lateral (
     select decider, version, state, state_schema from streams where operator = $1 and stream = n.stream limit 1
 ) s on true
+union all
+select 'stream', n.stream, s.decider, s.state, s.version, s.state_schema, null, null, null
+from (
+    select stream from unnest((string_to_array($7, chr(31)))[2:]) as k (stream)
+    intersect select stream from since where position > $5
+) n
+cross join lateral (
+    select decider, version, state, state_schema from streams where operator = $1 and stream = n.stream limit 1
+) s
 union all
 select 'answer', n.actor, n.key, c.outcome, c.first, c.last, c.fingerprint, c.decided, null
 from unnest((string_to_array($3, chr(31)))[2:], (string_to_array($4, chr(31)))[2:]) as n (actor, key)

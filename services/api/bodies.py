@@ -94,6 +94,8 @@ def misshapen(fault: msgspec.ValidationError, shape: Any) -> Problem:
         return Problem(400, "WrongType", f"{text}: whole numbers only, without point or exponent.", facts=facts)
     if re.match(r"Expected `[^`]*`(, got `| - at)", text):
         return Problem(400, "WrongType", f"{text}.", facts=facts)
+    if "`str` of length " in text and (told := wanted.form(shape, place)):
+        return Problem(400, "InvalidValue", f"The text at `$.{place}` is not as it must be: {told}", facts=facts)
     if " matching regex " in text:
         told = wanted.form(shape, place) or "GET /docs has the pattern that it must have."
         return Problem(400, "InvalidValue", f"The text at `$.{place}` is not as it must be: {told}", facts=facts)

@@ -16,6 +16,7 @@ from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
 from domain.names import DISPUTE, id_of
 from domain.proposals import DecideDispute
+from domain.texts import Lines
 from services import case_file, disputes, make_case
 from services.api import problems
 from services.api.auth import may
@@ -28,6 +29,7 @@ from services.api.proposals import ProposalAnswer, propose
 from services.batch import Accepted
 from services.case_file import CaseFile
 from services.disputes import DisputeCase, DisputeView, Wanted
+from services.ended import is_there
 from services.make_dossier import NotSigned
 from services.projections.rounds import is_match
 
@@ -41,7 +43,7 @@ class NewDispute(Struct, frozen=True, forbid_unknown_fields=True):
     bet; without it, the whole round. Not every complaint has one: a bet that never came left nothing."""
 
     round: str
-    words: cases.Words
+    words: Lines
     bet: Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*(?![\s\S])")] = ""
     player: Id | None = None
 
@@ -52,10 +54,10 @@ class NewRuling(Struct, frozen=True, forbid_unknown_fields=True):
 
     ruling: cases.Ruling
     code: cases.RulingCode
-    reason: cases.Words
+    reason: Lines
     evidence: Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
     amount: cases.Award = 0
-    currency: str = ""
+    currency: Annotated[str, Meta(pattern=r"^([A-Z]{3})?(?![\s\S])", description="Its ISO 4217 code.")] = ""
 
 
 class DisputeAnswer(Struct, frozen=True):
@@ -93,13 +95,14 @@ _withdraw = msgspec.json.Decoder(WithdrawDispute)
 @post("/disputes", guards=[PARTIES], body=NewDispute)
 async def open_dispute(request: Asked) -> Done:
     """Dispute a round or a bet: a player an own one, an operator one of a player's. It shall be decided within
-    `CROUPIER_DISPUTE_DAYS`."""
+    `CROUPIER_DISPUTE_DAYS`. A player does so three times a round at most."""
     command = await command_of(request)
     body = decode(_new, command.body)
     player = _whose(request, body)
     await _check_there(request, player, body)
     days = request.parts.services.settings.dispute_days
-    asked = OpenDispute(player, body.round, body.bet, body.words, disputes.within(days))
+    before = await disputes.times(request.parts.pool, request.caller.operator, player, body.round)
+    asked = OpenDispute(player, body.round, body.bet, body.words, disputes.within(days), before)
     return await _sent(request, command, id_of(request.caller.actor, command.key), asked)
 
 
@@ -121,7 +124,7 @@ async def _check_there(request: Asked, player: str, body: NewDispute) -> None:
     if is_match(round_id):
         detail = f"{round_id} is a match: dispute the round of it in which it happened, or its last one."
         raise Problem(422, "DisputesOfItsRounds", detail, facts={"match": round_id})
-    if not await disputes.is_round(pool, operator, round_id):
+    if not await is_there(pool, operator, round_id):
         raise problems.not_found("round", round_id)
     if body.bet and not await disputes.is_of_round(pool, operator, player, body.bet, round_id):
         raise problems.not_found("bet", body.bet)
@@ -156,6 +159,8 @@ async def rule_dispute(request: Asked, dispute: FromPath[str]) -> Response[Propo
     (`POST /v1/proposals/{proposal}/approve`)."""
     command = await command_of(request)
     body = decode(_ruling, command.body)
+    if body.amount and not body.currency:
+        raise Problem(400, "MissingField", "Say what the amount is of: `currency`.", facts={"field": "currency"})
     found = await _seen(request, dispute)
     told = (body.ruling, body.code, body.reason, body.evidence, body.amount, body.currency)
     return await propose(request, command, DecideDispute(found.id, found.player, found.round, *told))

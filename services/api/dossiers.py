@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from domain.auditing import OpenSeal
 from domain.game import Role
 from domain.names import AUDIT
-from domain.wallet.commands import Words
+from domain.texts import Words
 from services import dossier, make_dossier
 from services.api import problems
 from services.api.auth import may

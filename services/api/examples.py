@@ -58,6 +58,24 @@ KNOWN: dict[str, Any] = {
 }
 """Values by the names of their fields, wherever they fit the field's type."""
 
+REQUESTS: dict[str, dict[str, Any]] = {
+    "Deposit": {"amount": 500_000},
+    "NewDispute": {"round": "rng-1.1", "bet": "", "words": "My bet on the tie was paid too little."},
+    "NewResettlement": {"incident": ""},
+    "NewRuling": {"ruling": "upheld", "code": "settlement_error"},
+    "ReportIncident": {"table": "rng-1", "round": "rng-1.1"},
+}
+COMMANDS: dict[tuple[str, str], dict[str, Any]] = {
+    ("teen_patti_2020", "PlaceBet"): {"round": "rng-1.1"},
+    ("teen_patti_2020", "ConfirmResult"): {"round": "live-1.1"},
+    ("three_patti", "SitDown"): {"amount": 200_000},
+    ("three_patti", "TopUp"): {"amount": 50_000},
+    ("three_patti", "Bet"): {"amount": 1_000},
+    ("gin_rummy", "SitDown"): {"amount": 5_000},
+    ("gin_rummy", "SendAdvice"): {"text": "keep the kings"},
+}
+"""What whoever tries them at the tables of `croupier up` needs instead: bodies by their types, commands by game."""
+
 _TEXTS = ("text", "INR", "table-1.42", "As", "00", 64 * "0")
 
 

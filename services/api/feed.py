@@ -107,6 +107,7 @@ class _Reading:
         self.followers = 0
         self.over = False
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.begun.add_done_callback(lambda begun: begun.exception())  # it may be that nobody waits any more
         self._task = asyncio.create_task(self._run())
 
     def admit(self, follower: Follower) -> None:
@@ -127,6 +128,7 @@ class _Reading:
     def end(self) -> None:
         self.over = True
         self._task.cancel()
+        self._not_begun(ConnectionResetError("the reading has ended"))  # or who waits for it waits for ever
         for follower in set[Follower]().union(*self._by_stream.values()):
             follower.let_go()
 
@@ -137,10 +139,16 @@ class _Reading:
                 self._hand_on(await self._next())
         except eventlog.DATABASE_ERRORS as problem:
             log.warning("cannot read the log for those who follow", operator=self._operator, problem=repr(problem))
-            if not self.begun.done():
-                self.begun.set_exception(problem)
+            self._not_begun(problem)
+        except Exception as problem:
+            log.exception("the reading for those who follow ended by a bug", operator=self._operator, alarm=True)
+            self._not_begun(problem)
         finally:
             self.end()
+
+    def _not_begun(self, problem: Exception) -> None:
+        if not self.begun.done():
+            self.begun.set_exception(problem)
 
     async def _begin(self) -> None:
         before = await eventlog.tip(self._pool, self._operator)

@@ -116,7 +116,12 @@ async def page(
     before: int | None = None,
     limit: int = 100,
 ) -> list[IncidentView]:
-    rows = await pool.fetch(SQL["page"], operator, table, is_open, before, limit)
+    if table is not None:
+        rows = await pool.fetch(SQL["of_table"], operator, is_open, before, limit, table)
+    elif is_open:
+        rows = await pool.fetch(SQL["open"], operator, before, limit)
+    else:
+        rows = await pool.fetch(SQL["page"], operator, is_open, before, limit)
     return [view(row["stream"], row["position"], codec.decode_state("incident", row["state"])) for row in rows]
 
 

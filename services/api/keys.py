@@ -10,7 +10,7 @@ from msgspec import Struct
 from domain import house
 from domain.game import Role
 from domain.names import HOUSE
-from domain.wallet.commands import Text
+from domain.texts import Text
 from infra import codec, eventlog
 from services.api import problems
 from services.api.auth import may, new_key

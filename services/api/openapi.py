@@ -19,7 +19,7 @@ from domain.wallet.events import BetStaked
 from domain.wallet.events import Event as WalletEvent
 from services.api import problems
 from services.api.auth import Guard
-from services.api.examples import KNOWN, example_of
+from services.api.examples import COMMANDS, KNOWN, REQUESTS, example_of
 from services.api.fields import tell_fields
 from services.api.problems import MEDIA_TYPE, Problem, ProblemBody
 from services.api.samples import sample_of
@@ -186,7 +186,7 @@ class Operation:
         if self.body is AT_TABLE:
             return _commands_body()
         example = {name: value for name, value in example_of(self.body).items() if name != "type"}
-        return {"schema": _ref(self.body), "example": example}
+        return {"schema": _ref(self.body), "example": example | REQUESTS.get(self.body.__name__, {})}
 
     def _answers(self) -> dict[str, Any]:
         statuses = [400, 404, 500, 503] + [401, 403] * bool(self.roles)
@@ -242,7 +242,8 @@ def _commands_body() -> dict[str, Any]:
             )
             for member in _members(union):
                 name = f"{game.title}, {role}: {member.__struct_config__.tag}"
-                examples[name] = {"value": example_of(member, whole=False)}
+                instead = COMMANDS.get((game.name, member.__struct_config__.tag), {})
+                examples[name] = {"value": example_of(member, whole=False) | instead}
     return {"schema": {"anyOf": schemas}, "examples": examples}
 
 

@@ -11,6 +11,7 @@ from domain.game import Role
 from domain.money import EXPONENTS
 from domain.names import WALLET
 from domain.proposals import AdjustBalance
+from domain.texts import Words
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from domain.wallet.views import WalletView, view
@@ -41,7 +42,7 @@ class NewAdjustment(Struct, frozen=True, forbid_unknown_fields=True):
     amount: wallet.Signed
     currency: wallet.Code
     code: AdjustmentCode
-    reason: wallet.Words
+    reason: Words
 
 
 class NewSession(Struct, frozen=True, forbid_unknown_fields=True):

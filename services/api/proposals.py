@@ -66,7 +66,10 @@ def view(stream: str, position: int, found: Proposal) -> ProposalView:
 async def page(
     pool: Pool, operator: str, *, stage: Stage | None = None, before: int | None = None, limit: int = 100
 ) -> list[ProposalView]:
-    rows = await pool.fetch(SQL["page"], operator, stage, before, limit)
+    if stage is Stage.OPEN:
+        rows = await pool.fetch(SQL["open"], operator, before, limit)
+    else:
+        rows = await pool.fetch(SQL["page"], operator, stage, before, limit)
     return [view(row["stream"], row["position"], codec.decode_state("proposal", row["state"])) for row in rows]
 
 

@@ -12,7 +12,7 @@ from domain.errors import Fact
 from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
 from domain.names import AUDIT
-from domain.wallet.commands import Words
+from domain.texts import Words
 from infra import eventlog
 from infra.eventlog import SQL, EventRow
 from services import openings

@@ -10,16 +10,19 @@ from msgspec import Meta, Struct
 from domain.game import Micros, Role
 from domain.money import Amount
 from domain.names import RESETTLEMENT
-from domain.proposals import Resettle, Words, WriteOff
+from domain.proposals import Resettle, WriteOff
 from domain.resettlements import Basis, Completed
+from domain.texts import Words
 from domain.wallet.commands import Code, Money
 from infra import eventlog
 from infra.postgres import Pool
+from services.api import problems
 from services.api.auth import may
 from services.api.bodies import checked_id, checked_round, decode
 from services.api.commands import command_of
 from services.api.parts import Asked
 from services.api.proposals import PERSONS, ProposalAnswer, propose
+from services.ended import is_there
 from services.projections import resettled
 
 Incident = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{0,64}(?![\s\S])", description="An incident's id, or empty.")]
@@ -80,13 +83,20 @@ async def resettle_round(request: Asked, round_id: FromPath[str]) -> Response[Pr
     settlement; what could not be done now is refused at once."""
     command = await command_of(request)
     body = decode(_new, command.body)
-    return await propose(request, command, Resettle(checked_round(round_id), body.basis, body.reason, body.incident))
+    await _check_there(request, round_id)
+    return await propose(request, command, Resettle(round_id, body.basis, body.reason, body.incident))
+
+
+async def _check_there(request: Asked, round_id: str) -> None:
+    if not await is_there(request.parts.pool, request.caller.operator, checked_round(round_id)):
+        raise problems.not_found("round", round_id)
 
 
 @get("/rounds/{round_id:str}/resettlements", guards=[may(Role.OPERATOR, Role.SUPERVISOR, Role.AUDITOR, Role.STUDIO)])
 async def list_resettlements(request: Asked, round_id: FromPath[str]) -> ResettlementList:
     """How often a round was settled once more, why, who wanted and who approved it, and what it came to."""
-    found = await told(request.parts.pool, request.caller.operator, checked_round(round_id))
+    await _check_there(request, round_id)
+    found = await told(request.parts.pool, request.caller.operator, round_id)
     return ResettlementList(tuple(found))
 
 

@@ -72,6 +72,8 @@ DOOR = {
     "DisputeClosed": "The dispute was decided or withdrawn already.",
     "DisputeIsOpen": "The player has a dispute about this very round or bet already, and it is not decided yet.",
     "TooManyDisputes": "A player has at most 20 disputes open at once.",
+    "DisputedTooOften": "A player opens three disputes about a round or bets in it at most, among them those that were "
+    "withdrawn or decided. What is still to be said goes to the operator, who can open one for the player.",
     "TooMuchEvidence": "Of either side a dispute has at most 50 pieces of evidence.",
     "EvidenceAwaited": "The player was asked for evidence already, and it may still come.",
     "AskedTooOften": "The player is asked for evidence three times at most: a dispute must come to an end.",

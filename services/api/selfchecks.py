@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 from domain.game import Micros, Role
 from domain.names import HOUSE
 from domain.selfcheck import AcceptManifest, Scope, SelfChecked
+from domain.texts import Words
 from services import selfcheck
 from services.api.auth import may
 from services.api.bodies import Cursor, Limit, cursor_after, decode, nothing
@@ -44,9 +45,7 @@ class CheckedNow(Struct, frozen=True):
 class Accept(Struct, frozen=True, forbid_unknown_fields=True):
     scope: Scope
     digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
-    reason: Annotated[
-        str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+(?![\s\S])")
-    ]
+    reason: Words
 
 
 class AcceptedDigest(Struct, frozen=True):

@@ -15,6 +15,7 @@ from domain.disputes import (
     DAY,
     EVIDENCE_FOR,
     EVIDENCE_MAX,
+    OF_A_ROUND_MAX,
     ONLY_WITH,
     AskEvidence,
     AttachEvidence,
@@ -25,11 +26,11 @@ from domain.disputes import (
     Ruling,
     RulingCode,
     WithdrawDispute,
-    Words,
 )
-from domain.game import Role, TimeOut
+from domain.game import NEVER, Role, TimeOut
 from domain.names import DISPUTE, DOCKET, PROPOSAL, WALLET, id_of
 from domain.proposals import Approve, DecideDispute, Propose, Stage
+from domain.texts import Lines
 from domain.wallet import commands as wallet
 from domain.wallet.events import Adjusted
 from domain.wallet.rules import AdjustmentCode
@@ -118,6 +119,16 @@ def test_the_same_thing_is_disputed_once_at_a_time_and_again_when_that_is_over(d
     desk.open(key="f")
 
 
+def test_a_round_is_disputed_three_times_by_its_player_and_more_often_by_the_operator_alone(desk: Desk):
+    fourth = OpenDispute("ann", "t.1", "", STORY, SLA, before=OF_A_ROUND_MAX)
+    refused = desk.send("ann", DISPUTE + id_of("ann", "g"), fourth, "g")
+    assert refused == Refused("DisputedTooOften", {"round": "t.1", "limit": 3})
+    third = replace(fourth, before=OF_A_ROUND_MAX - 1)
+    assert isinstance(desk.send("ann", DISPUTE + id_of("ann", "h"), third, "h"), Accepted)
+    by_phone = replace(fourth, bet="bet-1")
+    assert isinstance(desk.send("ops", DISPUTE + id_of("ops", "i"), by_phone, "i"), Accepted)
+
+
 def test_a_player_has_so_many_open_at_once_and_no_more(desk: Desk):
     streams = [desk.open(key=f"d{number}", bet=f"bet-{number}") for number in range(docket.OPEN_MAX)]
     more = OpenDispute("ann", "t.1", "one-more", STORY, SLA)
@@ -133,9 +144,9 @@ def test_a_player_has_so_many_open_at_once_and_no_more(desk: Desk):
 )
 def test_words_are_plain_text_of_some_lines(told: str):
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(told, Words)
-    assert msgspec.convert(STORY, Words) == STORY
-    assert msgspec.convert("मेरी शर्त\nनहीं चुकाई", Words)
+        msgspec.convert(told, Lines)
+    assert msgspec.convert(STORY, Lines) == STORY
+    assert msgspec.convert("मेरी शर्त\nनहीं चुकाई", Lines)
 
 
 # --- Whose it is --------------------------------------------------------------------------------------------------
@@ -171,7 +182,7 @@ def test_it_is_overdue_once_by_the_clock_and_can_still_be_decided(desk: Desk):
     desk.house.now = due
     assert desk.events("platform", stream, TimeOut()) == [DisputeOverdue(due)]
     assert desk.events("platform", stream, TimeOut()) == []
-    assert disputes.deadline(desk.house.state(stream)) is None
+    assert disputes.deadline(desk.house.state(stream)) == NEVER
     assert isinstance(desk.propose(stream), Accepted)
 
 

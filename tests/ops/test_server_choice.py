@@ -11,7 +11,7 @@ import redis
 
 HOUSE = Path(__file__).parents[2]
 SUITE = """
-import asyncpg, redis.asyncio
+import os, asyncpg, redis.asyncio
 
 async def test_both_answer_and_are_empty(database, redis_url):
     connection = await asyncpg.connect(database)
@@ -20,10 +20,13 @@ async def test_both_answer_and_are_empty(database, redis_url):
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         assert await client.dbsize() == 0
         await client.set("a", "b")
+
+def test_what_a_test_runs_inherits_no_setting():
+    assert not [name for name in os.environ if name.startswith("CROUPIER_")]
 """
 
 
-def run_suite(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_suite(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(HOUSE / "tests" / "conftest.py", folder)
     (folder / "test_suite.py").write_text(SUITE)
     (folder / "pytest.toml").write_text('[pytest]\nanyio_mode = "auto"\n')
@@ -31,7 +34,7 @@ def run_suite(folder: Path, **environment: str) -> subprocess.CompletedProcess[s
         name: value for name, value in os.environ.items() if not name.startswith(("CROUPIER_", "PYTEST_", "DOCKER_"))
     }
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "--tb=short", str(folder)],
+        [sys.executable, "-m", "pytest", "--tb=short", *options, str(folder)],
         cwd=folder,
         env=inherited | {"PYTHONPATH": str(HOUSE)} | environment,
         capture_output=True,
@@ -72,8 +75,11 @@ def given(servers: tuple[str, str]) -> dict[str, str]:
     return {"CROUPIER_POSTGRES": postgres, "CROUPIER_REDIS": f"{streams}?db=9"}
 
 
-def test_given_servers_are_used_and_left_as_they_were(tmp_path: Path, given: dict[str, str]) -> None:
-    told = run_suite(tmp_path, **given)
+@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "by workers"])
+def test_given_servers_are_used_and_left_as_they_were(
+    tmp_path: Path, given: dict[str, str], options: tuple[str, ...]
+) -> None:
+    told = run_suite(tmp_path, *options, **given)
     assert "servers: dsn" in told.stdout
     assert told.returncode == 0, told.stdout
     with redis.Redis.from_url(given["CROUPIER_REDIS"]) as client:

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from infra.embedded import EmbeddedError
-from ops.data_folder import DEFAULT, secrets_in
+from ops.data_folder import DEFAULT, secrets_in, without_settings
 from tests.ops.up import HOUSE, Up
 
 pytestmark = [
@@ -168,7 +168,8 @@ def test_killed_it_leaves_no_process_behind_and_the_next_start_has_everything(tm
 
 
 def test_ctrl_c_in_the_middle_of_the_start_leaves_nothing_behind(tmp_path: Path) -> None:
-    with Up(tmp_path / "data", "--no-bots") as up:
+    as_a_script_does = ("bash", "-c", 'trap "" INT; exec "$@"', "script")  # where it begins something with `&`
+    with Up(tmp_path / "data", "--no-bots", begun_by=as_a_script_does) as up:
         up.until("applied migration")
         ends_cleanly(up, signal.SIGINT)
 
@@ -192,6 +193,17 @@ def test_sealed_decks_are_not_left_without_their_keys(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").unlink()
     with pytest.raises(EmbeddedError, match="put it back from a backup"):
         secrets_in(tmp_path)
+
+
+def test_keys_that_only_the_shell_knows_seal_nothing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = {f"CROUPIER_{name}": f"real:{name}" for name in ("SECRET", "VAULT_KEYS", "LOG_KEYS")}
+    for name, value in real.items():
+        monkeypatch.setenv(name, value)
+    made = secrets_in(tmp_path).environment
+    assert set(made) == set(real)
+    assert not set(made.values()) & set(real.values())
+    assert secrets_in(tmp_path, real).environment == real
+    assert not set(real) & set(without_settings())
 
 
 def test_its_data_is_beside_the_script_and_git_does_not_see_it() -> None:

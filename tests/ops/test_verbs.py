@@ -130,6 +130,19 @@ async def test_a_player_is_blocked_shown_and_unblocked(run, database):
     assert (await run("player", "unblock", "lotus", "ann")).out == "ann is unblocked\n"
 
 
+async def test_a_blank_reason_is_none_for_a_verb_either(run):
+    for verb in (
+        ("player", "block", "lotus", "ann", "--reason", " "),
+        ("key", "mint", "lotus", "studio", "--label", "\u200b"),
+        ("selfcheck", "--accept", " "),
+        ("restore", "--reason", ""),
+        ("dossier", "t.1", "--out", "x", "--auditor", "zoe", "--why", "\u00a0"),
+        ("replay", "t.1", "--why", " "),
+    ):
+        told = await run(*verb)
+        assert (told.code, "not blank" in told.err) == (2, True), told
+
+
 async def test_proposals_are_listed_and_shown_with_who_wants_what_and_why(run, database):
     await run("operator", "add", "lotus")
     await _open_player(database, "ann")
@@ -149,6 +162,9 @@ async def test_incidents_are_listed_and_shown_with_what_was_done_about_them(run,
     await run("operator", "add", "lotus")
     await run("table", "open", "lotus", "t1", "teen_patti_2020", "--config", '{"currency":"INR","kind":"live"}')
     assert (await run("incident", "list", "lotus")).out == ""
+    for nowhere in (("incident", "list", "lotus", "--table", "nope"), ("dispute", "list", "lotus", "--player", "nope")):
+        told = await run(*nowhere)
+        assert (told.code, told.err.startswith(f"Error: lotus has no {nowhere[3][2:]} 'nope'")) == (1, True), told
     reported = incidents.ReportIncident("t1", incidents.IncidentKind.DECK_COUNT, "51 cards")
     await _sent(database, "dan", "incident:00c0ffee", reported)
     listed = await run("incident", "list", "lotus", "--table", "t1", "--open")

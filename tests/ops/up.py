@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx
@@ -15,21 +15,16 @@ import httpx
 HOUSE = Path(__file__).parents[2]
 
 
-def _hears_ctrl_c() -> None:
-    """As on a terminal, though these tests may have been begun in the background, where Ctrl-C is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 class Up:
-    def __init__(self, data: Path, *options: str, given: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, data: Path, *options: str, given: Mapping[str, str] | None = None, begun_by: Sequence[str] = ()
+    ) -> None:
         self.data = data
-        environment = {name: text for name, text in os.environ.items() if not name.startswith("CROUPIER_")}
         self._mark = secrets.token_hex(8)
-        environment |= {**(given or {}), "UP_OF_A_TEST": self._mark}
+        environment = os.environ | {**(given or {}), "UP_OF_A_TEST": self._mark}
         self.process = subprocess.Popen(
-            [HOUSE / "croupier", "up", "--data", data, "--port", "0", *options],
+            [*begun_by, HOUSE / "croupier", "up", "--data", data, "--port", "0", *options],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            preexec_fn=_hears_ctrl_c,  # noqa: PLW1509 - it only sets a signal
         )  # fmt: skip
         self.told = ""
         self._reader = threading.Thread(target=self._read, daemon=True)

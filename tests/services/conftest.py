@@ -1,6 +1,7 @@
 """A casino over real HTTP: two operators with keys of every role, a clock, and whoever asks."""
 
 import asyncio
+import base64
 import json
 import secrets
 from collections.abc import AsyncGenerator
@@ -35,7 +36,11 @@ SECRET = b"a secret of thirty-two bytes, ok"
 class Casino:
     """What the tests hold: the service's parts, an HTTP client, and the bearers of two operators."""
 
-    def __init__(self, services: Services, http: httpx.AsyncClient, worker: Executor, app: Api) -> None:
+    def __init__(
+        self, settings: Settings, services: Services, http: httpx.AsyncClient, worker: Executor, app: Api
+    ) -> None:
+        self.settings = settings
+        """As a worker has them: with every key."""
         self.services = services
         self.http = http
         self.worker = worker
@@ -45,6 +50,17 @@ class Casino:
 
     def bearer(self, role: Role = Role.OPERATOR, operator: str = "lotus") -> str:
         return self.bearers[operator, role]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For verbs."""
+        keys = (f"{name}:{base64.b64encode(key).decode()}" for name, key in self.settings.vault_keys.items())
+        return {
+            "CROUPIER_POSTGRES": self.settings.postgres,
+            "CROUPIER_REDIS": self.settings.redis,
+            "CROUPIER_SECRET": base64.b64encode(self.settings.secret).decode(),
+            "CROUPIER_VAULT_KEYS": ",".join(keys),
+        }
 
     async def operator(self, name: str) -> None:
         await open_operator(self.worker, self.services.pool, name, name.title())
@@ -170,7 +186,7 @@ async def opened(database: str, redis: str, folder: Path) -> AsyncGenerator[Casi
     settings = Settings(postgres=dsn, redis=redis, secret=SECRET, vault_keys=keys, log_format="json")
     worker = Executor(dsn, Vault(keys))
     async with wiring.opened(settings, "api") as services, serving(create_app(services), folder) as (http, app):
-        casino = Casino(services, http, worker, app)
+        casino = Casino(settings, services, http, worker, app)
         for name in ("lotus", "other"):
             await casino.operator(name)
         yield casino

@@ -147,6 +147,31 @@ async def test_told_to_end_it_ends_well_within_three_seconds_even_with_streams_o
     assert "Traceback" not in process.log.read_text()
 
 
+@pytest.mark.parametrize("listens", ["a port", "a socket"])
+async def test_it_says_where_it_serves(casino, tmp_path, listens):
+    where = str(tmp_path / "api.sock")
+    environment = os.environ | {
+        "CROUPIER_POSTGRES": casino.services.settings.postgres,
+        "CROUPIER_REDIS": casino.services.settings.redis,
+        "CROUPIER_SECRET": base64.b64encode(SECRET).decode(),
+        "CROUPIER_PORT": "0",
+    }
+    words = [sys.executable, "-m", "ops", "api", *(["--socket", where] if listens == "a socket" else [])]
+    process = await asyncio.create_subprocess_exec(*words, env=environment, stderr=asyncio.subprocess.PIPE)
+    try:
+        async with asyncio.timeout(15):
+            while (told := json.loads(await process.stderr.readline()))["event"] != "serving":
+                pass
+        transport = httpx.AsyncHTTPTransport(uds=where if listens == "a socket" else None)
+        base_url = f"http://{told.get('host', 'api')}:{told.get('port', 80)}"
+        assert told.get("socket") == (where if listens == "a socket" else None)
+        async with httpx.AsyncClient(transport=transport, base_url=base_url) as http:
+            assert (await http.get("/health/live")).status_code == 200
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
 async def test_a_port_that_is_taken_is_told_and_not_waited_for(casino, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -168,10 +193,7 @@ async def test_a_port_that_is_taken_is_told_and_not_waited_for(casino, tmp_path)
 
 
 async def test_settings_that_are_missing_are_told_all_at_once():
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("CROUPIER_")}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "ops", "api", env=environment, stderr=asyncio.subprocess.PIPE
-    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "ops", "api", stderr=asyncio.subprocess.PIPE)
     _, told = await asyncio.wait_for(process.communicate(), 15)
     assert process.returncode == 1
     for name in ("CROUPIER_POSTGRES", "CROUPIER_REDIS", "CROUPIER_SECRET"):

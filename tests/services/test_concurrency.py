@@ -17,8 +17,8 @@ __all__ = ["http"]
 
 @pytest.fixture(scope="module")
 async def ground(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Ground]:
-    """The worker is not the one that reaches Postgres through a proxy, which would slow it down under load."""
-    async with standing(tmp_path_factory.mktemp("ground"), "api-1", "api-2", "worker-2") as ground:
+    """None of those that reach Postgres through a proxy, which would slow them down under load."""
+    async with standing(tmp_path_factory.mktemp("ground"), "api-1", "api-3", "worker-2") as ground:
         yield ground
 
 

@@ -84,8 +84,13 @@ async def all_of_redis(url: str) -> bytes:
 
 async def all_answers(casino: Casino, ann: str) -> bytes:
     bearers = [casino.bearer(role) for role in (Role.OPERATOR, Role.STUDIO, Role.SUPERVISOR, Role.AUDITOR)]
-    answers = [(await casino.ask("GET", path, bearer)).content for path in READS for bearer in (*bearers, ann)]
-    return b"\n".join(answers) + repr(await casino.watch("t", ann, 1)).encode()
+    told = {path: [await casino.ask("GET", path, bearer) for bearer in (*bearers, ann)] for path in READS}
+    for path, answers in told.items():
+        assert any(answer.status_code == 200 for answer in answers), f"{path} was looked at in vain"
+    return (
+        b"\n".join(answer.content for answers in told.values() for answer in answers)
+        + repr(await casino.watch("t", ann, 1)).encode()
+    )
 
 
 async def test_nothing_anywhere_shows_a_seed_or_a_card_before_its_time(casino, database, redis_url, capfd):

@@ -190,7 +190,8 @@ async def test_what_is_wrong_is_said_and_changes_nothing(
         ({"code": "none_of_ours"}, 400, "InvalidValue"),
         ({"amount": -1}, 400, "InvalidValue"),
         ({"amount": 5, "currency": "USD"}, 422, "WrongCurrency"),
-        ({"amount": 5}, 422, "WrongCurrency"),
+        ({"amount": 5, "currency": "euro"}, 400, "InvalidValue"),
+        ({"amount": 5}, 400, "MissingField"),
         ({"ruling": "rejected"}, 409, "RulingContradictsItself"),
         (
             {"ruling": "rejected", "code": "by_the_rules", "amount": 1, "currency": "EUR"},
@@ -262,11 +263,22 @@ async def a_bet(court: Court) -> str:
     return "a-bet"
 
 
+async def test_a_round_is_not_disputed_and_the_dispute_withdrawn_without_end(court: Court) -> None:
+    casino, body = court.casino, {"round": "h1.1", "words": STORY}
+    for bet in ("", f"b-{court.name}", ""):
+        await court.does(await court.open(bet=bet), "withdraw", {}, court.token)
+    position = await casino.position()
+    again = await casino.send("/v1/disputes", body, court.token)
+    assert_problem(again, 409, "DisputedTooOften")
+    assert (again.json()["facts"], await casino.position()) == ({"round": "h1.1", "limit": 3}, position + 1)
+    by_phone = await court.open(casino.bearer(OPERATOR), player=court.name)
+    assert by_phone["player"] == court.name
+
+
 async def test_of_many_that_come_at_once_there_are_never_too_many(court: Court) -> None:
     casino = court.casino
-    for number in range(30):
-        await casino.bet(court.token, "h1.1", f"{court.name}-{number}", player_a=100)
-    bodies = [{"round": "h1.1", "words": STORY, "bet": f"{court.name}-{number}"} for number in range(30)]
+    rounds = [await casino.table(f"many-{number}") for number in range(30)]
+    bodies = [{"round": each, "words": STORY} for each in rounds]
     answers = await asyncio.gather(*(casino.send("/v1/disputes", body, court.token) for body in bodies))
     codes = [answer.json().get("code", "opened") for answer in answers]
     assert (codes.count("opened"), codes.count("TooManyDisputes")) == (20, 10)

@@ -1,7 +1,6 @@
 """Every round decided again by the deployed code: what differs is an alarm, unless somebody said why it may stand."""
 
 import asyncio
-import base64
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from click.testing import CliRunner
 from infra import postgres
 from ops.__main__ import croupier
 from services.settlement import settle_round
-from tests.services.conftest import SECRET, Casino
+from tests.services.conftest import Casino
 
 Run = Callable[..., Awaitable[tuple[int, str]]]
 
@@ -47,19 +46,9 @@ async def round_after(house: Casino, on: str) -> str:
 
 @pytest.fixture
 def run(played: Casino) -> Run:
-    settings = played.services.settings
-    environment = {
-        "CROUPIER_POSTGRES": settings.postgres,
-        "CROUPIER_REDIS": settings.redis,
-        "CROUPIER_SECRET": base64.b64encode(SECRET).decode(),
-        "CROUPIER_VAULT_KEYS": ",".join(
-            f"{name}:{base64.b64encode(key).decode()}" for name, key in settings.vault_keys.items()
-        ),
-    }
-
     async def run(*words: str) -> tuple[int, str]:
         arguments = ["replay", "--all", "--operator", "lotus", *words]
-        result = await asyncio.to_thread(CliRunner(env=environment).invoke, croupier, arguments)
+        result = await asyncio.to_thread(CliRunner(env=played.environment).invoke, croupier, arguments)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return result.exit_code, result.output
 

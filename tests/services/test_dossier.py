@@ -1,6 +1,5 @@
 """Dossiers of rounds of every game: they hold, to both verifiers, and tell each reader what he may know."""
 
-import base64
 import json
 import shutil
 import subprocess
@@ -230,20 +229,8 @@ async def test_the_verb_tells_each_check_on_a_line_and_ends_well_if_all_hold(rou
         assert "Traceback" not in done.output
 
 
-def environment(house: Casino) -> dict[str, str]:
-    """As the casino's own processes have it."""
-    settings = house.services.settings
-    keys = (f"{name}:{base64.b64encode(key).decode()}" for name, key in settings.vault_keys.items())
-    return {
-        "CROUPIER_POSTGRES": settings.postgres,
-        "CROUPIER_REDIS": settings.redis,
-        "CROUPIER_SECRET": base64.b64encode(settings.secret).decode(),
-        "CROUPIER_VAULT_KEYS": ",".join(keys),
-    }
-
-
 async def test_the_verb_writes_the_file_and_the_keys_or_says_why_not(rounds: Rounds, tmp_path: Path) -> None:
-    given = environment(rounds.house)
+    given = rounds.house.environment
     file, keys = tmp_path / "dossier.json", tmp_path / "log.pub"
 
     async def run(round_id: str, *more: str) -> Any:

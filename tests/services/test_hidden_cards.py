@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import Any
 
 import asyncpg
 import pytest
@@ -48,48 +49,54 @@ class Scene:
 
 @pytest.fixture(scope="module")
 async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Scene]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setitem(os.environ, "CROUPIER_LOG_LEVEL", "debug")
-        async with standing(tmp_path_factory.mktemp("ground"), "api-1", "worker-1") as ground, clients() as http:
-            house = await open_house(ground, "leaky", http)
-            scene = Scene(house, [await gathered(house, ways, at, **more) for at, (ways, _, more) in enumerate(TABLES)])
-            watching = [
-                asyncio.create_task(eyes.watch(company.table))
-                for company in scene.companies
-                for eyes in (*company.players, *company.watchers)
-                if eyes.viewer.role is not Role.AUDITOR
-            ]
-            try:
-                played = zip(scene.companies, TABLES, strict=True)
-                await asyncio.gather(*(company.play(hands) for company, (_, hands, _) in played))
-                await read_everything(scene)
-                scene.archive = Archive("leaky", await house.rows(), ground.services.vault)
-                yield scene
-            finally:
-                for task in watching:
-                    task.cancel()
-                await asyncio.wait(watching)
+    folder, processes = tmp_path_factory.mktemp("ground"), ("api-1", "worker-1")
+    async with standing(folder, *processes, log_level="debug") as ground, clients() as http:
+        house = await open_house(ground, "leaky", http)
+        scene = Scene(house, [await gathered(house, ways, at, **more) for at, (ways, _, more) in enumerate(TABLES)])
+        watching = [
+            asyncio.create_task(eyes.watch(company.table))
+            for company in scene.companies
+            for eyes in (*company.players, *company.watchers)
+            if eyes.viewer.role is not Role.AUDITOR
+        ]
+        try:
+            played = zip(scene.companies, TABLES, strict=True)
+            await asyncio.gather(*(company.play(hands) for company, (_, hands, _) in played))
+            await read_everything(scene)
+            scene.archive = Archive("leaky", await house.rows(), ground.services.vault)
+            yield scene
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.wait(watching)
 
 
 async def read_everything(scene: Scene) -> None:
     """When all is played: the tables stand still, and everybody reads what there is to be read."""
+    answered: dict[str, set[int]] = {}
+
+    async def look(eyes: Eyes, path: str, **about: Any) -> None:
+        answered.setdefault(path, set()).add((await eyes.read(path, **about)).status_code)
+
     for company in scene.companies:
         path = f"tables/{company.table}/commands"
         await scene.house.staff(Role.SUPERVISOR, path, "Pause", {"type": "Pause", "reason": "the end"})
     await scene.house.caught_up()
     for company in scene.companies:
         for eyes in (*company.players, *company.watchers):
-            await eyes.read(f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
+            await look(eyes, f"tables/{company.table}", table=company.table, first=2**61, last=2**62)
             whose = eyes.viewer.actor if eyes.viewer.role is Role.PLAYER else company.players[0].viewer.actor
             for path in ("tables", "players", f"players/{whose}/statement", f"players/{whose}/bets"):
-                await eyes.read(path)
+                await look(eyes, path)
             await eyes.read_records(company.table)
         some = sorted(company.hands)[::10]
         matches = [f"{company.table}.m{number}" for number in (1, 2)] * (company.ways is GIN)
         for round_id in (*some, *matches):
             for eyes in (*company.players[:2], *company.watchers):
                 for path in (f"rounds/{round_id}", f"rounds/{round_id}/replay"):
-                    await eyes.read(path, round=round_id)
+                    await look(eyes, path, round=round_id)
+    in_vain = [path for path, statuses in answered.items() if 200 not in statuses]
+    assert not in_vain
 
 
 async def test_no_channel_and_no_store_shows_a_card_that_its_reader_may_not_know(scene):

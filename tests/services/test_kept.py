@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 import pytest
 
 from domain.decider import Stream
@@ -27,9 +28,9 @@ def loaded(monkeypatch):
     names = []
     rows = writer_module.Writer._rows
 
-    async def read(self, operator, streams, keys):
+    async def read(self, operator, streams, keys, kept=()):
         names.append(set(streams))
-        return await rows(self, operator, streams, keys)
+        return await rows(self, operator, streams, keys, kept)
 
     monkeypatch.setattr(writer_module.Writer, "_rows", read)
     return names
@@ -52,7 +53,22 @@ async def test_what_another_process_did_is_seen_at_once(executor, dsn, loaded, p
     assert await executor.submit(asked("ann", commands.Withdraw(2, "EUR"))) == Refused(
         "InsufficientFunds", {"balance": 1, "needed": 2}
     )
-    assert loaded[:2] == [set(), {"wallet:ann"}]
+    assert loaded == [set(), {"refused:ann"}], "what changed comes with the first query"
+    await other.close()
+
+
+async def test_what_another_process_left_alone_is_kept(executor, dsn, loaded, pool):
+    await funded(executor, "ann")
+    await funded(executor, "bob")
+    other = Executor(dsn, Vault({}))
+    await other.submit(asked("ann", commands.Deposit(1, "EUR")))
+    kept = executor._lanes["acme"]._writer._kept
+    await executor.submit(asked("bob", commands.Deposit(1, "EUR")))
+    assert set(kept.among(["wallet:ann", "wallet:bob"])) == {"wallet:bob"}
+    loaded.clear()
+    await executor.submit(asked("ann", commands.Deposit(1, "EUR")))
+    assert loaded == [{"wallet:ann"}]
+    assert await balance(pool, "ann") == 1_002
     await other.close()
 
 
@@ -64,7 +80,27 @@ async def test_two_processes_in_turn_never_read_twice_for_one_batch(executor, ds
             loaded.clear()
         for each in (executor, other):
             await each.submit(asked("ann", commands.Deposit(1, "EUR")))
-    assert loaded == [{"wallet:ann"}] * 4
+    assert loaded == [set()] * 4
+    await other.close()
+
+
+@pytest.mark.parametrize("how", ["too much was written", "the log does not go on from there"])
+async def test_where_it_is_not_known_what_changed_nothing_is_kept(executor, dsn, pool, loaded, monkeypatch, how):
+    await funded(executor, "ann", 100)
+    other = Executor(dsn, Vault({}))
+    for _ in range(3):
+        await other.submit(asked("ann", commands.Withdraw(10, "EUR")))
+    await other.submit(asked("bob", commands.OpenWallet("EUR")))
+    if how == "too much was written":
+        monkeypatch.setattr(writer_module, "SINCE_MAX", 3)
+    else:
+        writer = executor._lanes["acme"]._writer
+        writer.seen = msgspec.structs.replace(writer.seen, hash=bytes(32))
+    loaded.clear()
+    assert await executor.submit(asked("ann", commands.Withdraw(71, "EUR"))) == Refused(
+        "InsufficientFunds", {"balance": 70, "needed": 71}
+    )
+    assert await balance(pool, "ann") == 70
     await other.close()
 
 
@@ -76,7 +112,7 @@ async def test_processes_that_write_as_it_happens_agree_with_plain_numbers(execu
         await funded(executor, player, 100)
     for _ in range(60):
         player, amount, by = chance.choice(list(cash)), chance.randrange(1, 120), chance.choice([executor, *others])
-        for _ in range(chance.choice([1, 1, 3])):  # whoever goes on alone begins to keep
+        for _ in range(chance.choice([1, 1, 3])):
             takes = chance.random() < 0.6
             command = (commands.Withdraw if takes else commands.Deposit)(amount, "EUR")
             answer = await by.submit(asked(player, command))
@@ -104,7 +140,6 @@ async def test_of_a_batch_that_was_rolled_back_nothing_is_kept(executor, databas
 
 def test_there_is_a_bound_and_those_used_last_stay():
     kept = Kept(lambda: 2)
-    kept.check(alone=True)
     for name in ("a", "b", "a", "c"):
         kept.keep({name: Stream("wallet", 1, Wallet("EUR"))})
     assert set(kept.among("abc")) == {"a", "c"}
@@ -112,7 +147,6 @@ def test_there_is_a_bound_and_those_used_last_stay():
 
 def test_a_wallet_with_many_bets_is_not_kept_and_neither_is_what_it_was_before():
     kept = Kept(lambda: 9)
-    kept.check(alone=True)
     kept.keep({"a": Stream("wallet", 1, Wallet("EUR"))})
     kept.keep({"a": Stream("wallet", 2, Wallet("EUR", bets=BETS))})
     assert kept.among("a") == {}

@@ -340,7 +340,7 @@ async def test_a_process_without_the_games_key_says_so_and_takes_nothing_in(casi
     on, before = await patti.turn(), await tables(casino)
     settings = replace(casino.services.settings, vault_keys={})
     async with wiring.opened(settings, "api") as services, serving(create_app(services), tmp_path) as (http, app):
-        keyless = Casino(services, http, casino.worker, app)
+        keyless = Casino(casino.settings, services, http, casino.worker, app)
         bet = {"type": "Bet", "amount": 100}
         refused = await keyless.send("/v1/tables/keyless/commands", bet, patti.tokens[on], "one-bet")
         assert_problem(refused, 503, "NoVaultKey")

@@ -83,7 +83,10 @@ async def test_who_may_propose_it_and_what_is_refused(rounds: Resettled) -> None
     for role in (Role.STUDIO, Role.AUDITOR):
         assert_problem(await house.send(path, body, house.bearer(role)), 403, "Forbidden")
     assert_problem(await house.send(path, body, rounds.tokens["ann"]), 403, "Forbidden")
-    assert_problem(await house.send("/v1/rounds/live.9/resettlements", body), 409, "RoundNotSettled")
+    for nowhere in ("live.9", "nope.1", "m.m9", "live.m1"):
+        path_there = f"/v1/rounds/{nowhere}/resettlements"
+        assert_problem(await house.send(path_there, body), 404, "NotFound")
+        assert_problem(await house.ask("GET", path_there), 404, "NotFound")
     for moved_nothing in (rounds.ids["patti, cancelled"], "m.1"):  # a hand of a match moves no money
         asked = await house.send(f"/v1/rounds/{moved_nothing}/resettlements", body)
         assert_problem(asked, 409, "RoundNotSettled")

@@ -8,17 +8,9 @@ from domain.cards import Card
 from domain.game import ResumeLog, TimeOut
 from domain.games.gin_rummy.rules import HAND, Config, Source
 from domain.money import AMOUNT_MAX
+from domain.texts import Words
 
 Id = Annotated[str, Meta(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9_.-]+(?![\s\S])")]
-Text = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-    ),
-]
-"""One line of any language, that reads as it was written: without marks that turn the text about it round."""
 ClientSeedText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
 Meld = Annotated[tuple[Card, ...], Meta(min_length=3, max_length=HAND)]
 Melds = Annotated[tuple[Meld, ...], Meta(max_length=3)]
@@ -100,7 +92,7 @@ class AskAdvice(Struct, frozen=True, forbid_unknown_fields=True, tag="AskAdvice"
 class SendAdvice(Struct, frozen=True, forbid_unknown_fields=True, tag="SendAdvice"):
     """The one who sits out tells the captain something; nobody else reads it."""
 
-    text: Text
+    text: Words
     round: Id | None = None
 
 
@@ -114,7 +106,7 @@ Player = SitDown | LeaveTable | GiveClientSeed | Act
 
 
 class Pause(Struct, frozen=True, forbid_unknown_fields=True, tag="Pause"):
-    reason: Text
+    reason: Words
 
 
 class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="Resume"):
@@ -124,13 +116,13 @@ class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="Resume"):
 class CancelRound(Struct, frozen=True, forbid_unknown_fields=True, tag="CancelRound"):
     """Void the hand: it counts for nothing, and the same two play another one."""
 
-    reason: Text
+    reason: Words
 
 
 class CancelMatch(Struct, frozen=True, forbid_unknown_fields=True, tag="CancelMatch"):
     """Void the match: every entry goes back to whoever paid it."""
 
-    reason: Text
+    reason: Words
 
 
 class DrainTable(Struct, frozen=True, forbid_unknown_fields=True, tag="DrainTable"):

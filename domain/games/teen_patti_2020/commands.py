@@ -9,17 +9,9 @@ from domain.game import ConcludeRound, ResumeLog, TimeOut
 from domain.games.teen_patti_2020.pays import Spot, Winner
 from domain.games.teen_patti_2020.rules import WAGERS_MAX, Config, Slot
 from domain.money import AMOUNT_MAX
+from domain.texts import Words
 
 Id = Annotated[str, Meta(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9_.-]+(?![\s\S])")]
-Text = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-    ),
-]
-"""One line of any language, that reads as it was written: without marks that turn the text about it round."""
 ClientSeedText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
 
 
@@ -75,7 +67,7 @@ class ConfirmResult(Struct, frozen=True, forbid_unknown_fields=True, tag="Confir
 class ReportFault(Struct, frozen=True, forbid_unknown_fields=True, tag="ReportFault"):
     """The dealer tells the supervisor (T26): the round is paused."""
 
-    reason: Text
+    reason: Words
 
 
 Studio = DealCard | ConfirmResult | ReportFault
@@ -85,7 +77,7 @@ Studio = DealCard | ConfirmResult | ReportFault
 
 
 class Pause(Struct, frozen=True, forbid_unknown_fields=True, tag="Pause"):
-    reason: Text
+    reason: Words
 
 
 class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="Resume"):
@@ -95,13 +87,13 @@ class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="Resume"):
 class CancelRound(Struct, frozen=True, forbid_unknown_fields=True, tag="CancelRound"):
     """Void the round and refund every stake (T28)."""
 
-    reason: Text
+    reason: Words
 
 
 class RescanCards(Struct, frozen=True, forbid_unknown_fields=True, tag="RescanCards"):
     """Go on, but with the cards that lie there scanned again from the first: they prevail over what was recorded."""
 
-    reason: Text
+    reason: Words
 
 
 class DrainTable(Struct, frozen=True, forbid_unknown_fields=True, tag="DrainTable"):

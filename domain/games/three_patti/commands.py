@@ -7,17 +7,9 @@ from msgspec import Meta, Struct
 from domain.game import ResumeLog, TimeOut
 from domain.games.three_patti.rules import SEATS_MAX, Config
 from domain.money import AMOUNT_MAX
+from domain.texts import Words
 
 Id = Annotated[str, Meta(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9_.-]+(?![\s\S])")]
-Text = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+(?![\s\S])",
-    ),
-]
-"""One line of any language, that reads as it was written: without marks that turn the text about it round."""
 ClientSeedText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+(?![\s\S])")]
 Chips = Annotated[int, Meta(ge=1, le=AMOUNT_MAX, description="Whole minor units, a multiple of the chip unit.")]
 
@@ -112,7 +104,7 @@ Player = SitDown | TopUp | SitOut | SitIn | LeaveTable | GiveClientSeed | Act
 
 
 class Pause(Struct, frozen=True, forbid_unknown_fields=True, tag="Pause"):
-    reason: Text
+    reason: Words
 
 
 class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="Resume"):
@@ -122,7 +114,7 @@ class Resume(Struct, frozen=True, forbid_unknown_fields=True, tag="Resume"):
 class CancelRound(Struct, frozen=True, forbid_unknown_fields=True, tag="CancelRound"):
     """Void the hand: whatever was put in goes back to its owner's stack."""
 
-    reason: Text
+    reason: Words
 
 
 class DrainTable(Struct, frozen=True, forbid_unknown_fields=True, tag="DrainTable"):
