@@ -18,7 +18,7 @@ AT_ONCE = {"betting_seconds": 1, "card_interval_ms": 0, "pause_seconds": 2}
 
 
 def environment(casino: Casino) -> dict[str, str]:
-    settings = casino.services.settings
+    settings = casino.settings
     keys = {name: base64.b64encode(key).decode() for name, key in settings.vault_keys.items()}
     return os.environ | {
         "CROUPIER_POSTGRES": settings.postgres,
