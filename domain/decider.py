@@ -29,6 +29,7 @@ from domain.game import (
     SealedText,
     TableFaulted,
     no_table,
+    none_decided,
     none_ended,
 )
 from domain.games import GAMES
@@ -120,10 +121,6 @@ def none_blocked(_player: str) -> bool:
     return False
 
 
-def none_decided(_actor: str, _key: str) -> bool:
-    return False
-
-
 class Decider:
     """Decides commands one after the other, each seeing those before it.
 
@@ -202,6 +199,7 @@ class Decider:
             stream=submission.stream,
             stakes=stakes,
             read_totals=lambda: self._totals(round_id or ""),
+            decided=self._decided,
             blocked=blocked,
             ended=self._ended,
             seal=partial(self._seal, game),

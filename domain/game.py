@@ -109,6 +109,10 @@ def no_open(round_id: str, _sealed: Sealed) -> bytes:
     raise LookupError(f"this process may not open what was sealed for {round_id}")
 
 
+def none_decided(_actor: str, _key: str) -> bool:
+    return False
+
+
 def no_table(table: str) -> tuple["Game[Any, Any, Any]", Any]:
     raise LookupError(f"the table {table} cannot be looked at here")
 
@@ -131,6 +135,8 @@ class Context(Struct, frozen=True):
     """Reads the round's sums from the log, under its lock; only decisions that look at `totals` pay for it."""
     ended: Callable[[str], Ended | None] = none_ended
     """Reads a round or match that is over from the log, under its lock; None if there is none."""
+    decided: Callable[[str, str], bool] = none_decided
+    """Was a command of this actor decided under this key, by a rule or by doing it? One that is fenced was not."""
     blocked: Callable[[str], bool] = _none_blocked
     """Has the operator blocked this player? For what stakes somebody else's money than the caller's, as a deal does."""
     seal: Callable[[str], SealedSeed] = _no_seal
@@ -170,8 +176,8 @@ class Decision(Struct, frozen=True):
     tries: tuple[Ask, ...] = ()
     """What must be possible now and is not done yet: decided like `asks`, and forgotten."""
     fences: tuple[str, ...] = ()
-    """Keys of the caller's own commands that must never act any more. One that was decided already is refused as
-    `AlreadyDecided`; one that was not becomes a fence, and the late command is refused."""
+    """Keys of the caller's own commands that must never act any more: each becomes a fence, and the late command is
+    refused. One that was `decided` already is refused as `AlreadyDecided`."""
 
 
 class Resulted(Struct, frozen=True, tag=True):
@@ -365,6 +371,9 @@ class Game(Struct, Generic[S, E, C], frozen=True):
     reveals_match: Callable[[str, Iterable[E]], Any] | None = None
     """The same of a match of several rounds, given the table's events from its opening to its end. None where a round
     is all that is played for."""
+    offers: Callable[[Any], Mapping[str, str]] | None = None
+    """What a spot pays if it wins, given a table's config, where that is the same in every deal. None where players
+    play against each other."""
     long_run: Callable[[Any], LongRun] | None = None
     """What the bets of a table with this config give back in the long run. None where players play against each
     other: there is no theoretical return, only rake."""

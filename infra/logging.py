@@ -7,7 +7,8 @@ an Idempotency-Key is no secret: log it as `command`.
 import logging
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import msgspec
@@ -23,6 +24,23 @@ _BLANK = "***"
 
 def configure(settings: Settings, role: str) -> None:
     """Once a process, before anything logs; `role` (api, worker, ...) marks each line."""
+    shared, last = _configure(settings, role, kept=True)
+    _take_over_libraries(shared, last)
+
+
+@contextmanager
+def beside(settings: Settings, role: str) -> Generator[None]:
+    """While a verb works: its entries go to stderr, as a server's do; what it prints is its answer."""
+    before = structlog.get_config()
+    _configure(settings, role, kept=False)
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+
+
+def _configure(settings: Settings, role: str, *, kept: bool) -> tuple[list[Processor], list[Processor]]:
+    """`kept`: a logger stays for good what it was when it was first used."""
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     as_json = settings.log_format == "json" or (settings.log_format == "auto" and not sys.stderr.isatty())
     shared: list[Processor] = [
@@ -36,9 +54,9 @@ def configure(settings: Settings, role: str) -> None:
         processors=[*shared, *last],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
+        cache_logger_on_first_use=kept,
     )
-    _take_over_libraries(shared, last)
+    return shared, last
 
 
 def blank_secrets(_: WrappedLogger, __: str, entry: EventDict) -> EventDict:

@@ -20,10 +20,11 @@ from domain.games import GAMES
 from domain.names import HOUSE, TABLE, WALLET
 from domain.wallet.state import Wallet
 from domain.wallet.views import view
-from infra import codec, eventlog, postgres
+from infra import codec, eventlog, logging, postgres
 from infra.settings import Settings
 from infra.vault import Vault
 from ops.whose import known_operators
+from services import lines
 from services.api.rulebook import meaning
 from services.batch import Accepted, Refused
 from services.executor import Busy, Executor, NewerSchema, Unavailable, UnknownOperator
@@ -75,7 +76,7 @@ class Desk:
     async def send(self, stream: str, command: Any, game: str = "") -> Accepted:
         """Raises ClickException with the rule's own words if it is refused."""
         submission = Submission(self.operator, SHELL, Role.OPERATOR, stream, command, game=game)
-        answer = await self.executor.submit(submission)
+        answer = await lines.submit(self.executor, submission)
         if isinstance(answer, Refused):
             raise click.ClickException(told(answer.rule, answer.facts, await self._game(stream)))
         assert isinstance(answer, Accepted), answer
@@ -131,13 +132,14 @@ def show(value: Any) -> None:
 @asynccontextmanager
 async def opened(operator: str) -> AsyncGenerator[Desk]:
     settings = Settings.from_environment()
-    pool = await postgres.pool(settings.postgres, name="desk", size=1)
-    executor = Executor(settings.postgres, Vault({}))
-    try:
-        yield Desk(operator, executor, pool)
-    finally:
-        await executor.close()
-        await pool.close()
+    with logging.beside(settings, "desk"):
+        pool = await postgres.pool(settings.postgres, name="desk", size=1)
+        executor = Executor(settings.postgres, Vault({}))
+        try:
+            yield Desk(operator, executor, pool)
+        finally:
+            await executor.close()
+            await pool.close()
 
 
 def at_desk(operator: str, work: Callable[[Desk], Awaitable[None]], *, new: bool = False) -> None:

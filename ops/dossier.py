@@ -7,7 +7,7 @@ import click
 
 from domain.game import Role, Viewer
 from domain.names import WALLET
-from infra import eventlog
+from infra import eventlog, logging
 from infra.settings import Settings
 from infra.vault import VaultClosed
 from ops.desk import ID, WORDS
@@ -44,7 +44,9 @@ def command(
         raise click.UsageError("it is a player's or an auditor's form: give --player or --auditor")
     if bool(auditor) != bool(why):
         raise click.UsageError("--auditor and --why go together: say why")
-    made, known = asyncio.run(_made(round_id, operator, player, auditor, why or ""))
+    settings = Settings.from_environment()
+    with logging.beside(settings, "desk"):
+        made, known = asyncio.run(_made(settings, round_id, operator, player, auditor, why or ""))
     raw = write(made)
     if len(raw) > SIZE_MAX:
         raise click.ClickException(f"{round_id} has too many events: a dossier is at most {SIZE_MAX >> 20} MB")
@@ -55,10 +57,10 @@ def command(
 
 
 async def _made(
-    round_id: str, operator: str | None, player: str | None, auditor: str | None, why: str
+    settings: Settings, round_id: str, operator: str | None, player: str | None, auditor: str | None, why: str
 ) -> tuple[Dossier, list[str]]:
     """With the public keys that ever signed its log."""
-    async with wiring.opened(Settings.from_environment(), "desk") as services:
+    async with wiring.opened(settings, "desk") as services:
         told = await _story(services, round_id, operator)
         keys = [row["key"] for row in await services.pool.fetch(tree.SQL["keys"], told.operator)]
         try:

@@ -8,11 +8,12 @@ import click
 from domain.decider import Submission
 from domain.game import Role
 from domain.watch import BOOKS, Differ
-from infra import collector, postgres
+from infra import collector, logging, postgres
 from infra.settings import Settings
 from infra.vault import Vault
 from ops.desk import SHELL
 from ops.whose import known_operators
+from services import lines
 from services.executor import Executor
 from services.reconcile import Reconciled, reconcile
 
@@ -23,7 +24,10 @@ from services.reconcile import Reconciled, reconcile
 @click.option("--operator", help="Only this operator's log; default: all.")
 def command(operator: str | None) -> None:
     collector.calm()
-    if not asyncio.run(_agrees(Settings.from_environment(), operator)):
+    settings = Settings.from_environment()
+    with logging.beside(settings, "desk"):
+        agrees = asyncio.run(_agrees(settings, operator))
+    if not agrees:
         sys.exit(1)
 
 
@@ -50,6 +54,6 @@ async def _record(executor: Executor, done: Reconciled) -> None:
     """That the books differed is itself on record, where the log can still be written."""
     differ = Differ(done.position, done.differences)
     try:
-        await executor.submit(Submission(done.operator, SHELL, Role.AUDITOR, BOOKS, differ))
+        await lines.submit(executor, Submission(done.operator, SHELL, Role.AUDITOR, BOOKS, differ))
     except Exception as problem:  # noqa: BLE001 - whatever is wrong with this log was told already
         click.echo(f"{done.operator}: that it differs could not be put on record: {problem!r}")

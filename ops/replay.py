@@ -15,14 +15,14 @@ from domain.auditing import OpenSeal
 from domain.decider import Submission
 from domain.game import Role, Viewer
 from domain.names import AUDIT
-from infra import eventlog, postgres
+from infra import eventlog, logging, postgres
 from infra.postgres import Pool
 from infra.settings import Settings
 from infra.vault import Vault, VaultClosed
 from ops import replay_all
 from ops.desk import SHELL, TEXT
 from ops.whose import known_operators
-from services import openings, viewers
+from services import lines, openings, viewers
 from services.executor import Busy, Executor, NewerSchema, Unavailable
 from services.notation import Notation
 from services.replay import Replay, Step
@@ -73,7 +73,9 @@ def command(
     frames = form == "frames"
     window = Window(frames=frames) if step is None else Window(step - 1, 1, frames)
     seen = _Seen(round_id, viewers.named(name), why, window)
-    played = asyncio.run(_replay(Settings.from_environment(), operator, seen))
+    settings = Settings.from_environment()
+    with logging.beside(settings, "desk"):
+        played = asyncio.run(_replay(settings, operator, seen))
     if step is not None and not played.steps:
         raise click.ClickException(f"{played.round} has {played.steps_in_all} steps, so no step {step}")
     if form == "text":
@@ -139,7 +141,7 @@ async def _as(pool: Pool, executor: Executor, keys: Vault, operator: str, seen: 
             row = await openings.sealed_at(pool, operator, position)
             assert row is not None, position
             asked = OpenSeal(row.position, row.stream, row.round, seen.why)
-            await executor.submit(Submission(operator, SHELL, Role.AUDITOR, AUDIT + SHELL, asked))
+            await lines.submit(executor, Submission(operator, SHELL, Role.AUDITOR, AUDIT + SHELL, asked))
         return await replay_as(*told)
 
 

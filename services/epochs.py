@@ -19,6 +19,7 @@ from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from infra.sql import queries
 from services.executor import Executor
+from services.lines import submit
 from services.relay import LogRestored, Relay
 from services.settlement import PLATFORM
 
@@ -104,9 +105,9 @@ async def resume(executor: Executor, pool: Pool, operator: str, reason: str) -> 
     name = TABLE
     while page := await pool.fetch(SQL["streams_like"], operator, name, TABLE + "\x7f", PAGE):
         for table in page:
-            await executor.submit(Submission(operator, PLATFORM, Role.CLOCK, table["stream"], ResumeLog(tip.epoch)))
+            await submit(executor, Submission(operator, PLATFORM, Role.CLOCK, table["stream"], ResumeLog(tip.epoch)))
         name = page[-1]["stream"]
-    await executor.submit(Submission(operator, PLATFORM, Role.OPERATOR, HOUSE, house.ResumeLog(tip.epoch, reason)))
+    await submit(executor, Submission(operator, PLATFORM, Role.OPERATOR, HOUSE, house.ResumeLog(tip.epoch, reason)))
 
 
 async def _resumed(pool: Pool, operator: str) -> int:

@@ -23,6 +23,7 @@ from services import openings, tree
 from services.batch import Accepted, Stored, StoredRefused
 from services.dossier import Dossier, Form, Proved, Rules, Sent, Shown, StoredEvent, rules_hash
 from services.executor import Executor
+from services.lines import submit
 from services.openings import OpenedSeed, RoundIsOn
 from services.resettled_again import is_play
 
@@ -262,7 +263,7 @@ async def record(
     """Put on record that an auditor's form is made, before it is. Raises VaultClosed."""
     seed = await opened_seed(pool, keys, told)
     asked = OpenSeal(told.opening.position, told.table, told.round, why)
-    answer = await executor.submit(Submission(told.operator, auditor, Role.AUDITOR, AUDIT + auditor, asked, key))
+    answer = await submit(executor, Submission(told.operator, auditor, Role.AUDITOR, AUDIT + auditor, asked, key))
     assert isinstance(answer, Accepted), answer
     assert answer.last is not None
     return Auditing(answer.last, seed, keys)

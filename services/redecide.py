@@ -7,6 +7,7 @@ that are no part of the round (a buy-in) nothing is known, and nothing is asked.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product, starmap
 from typing import Any
 
 import msgspec
@@ -110,10 +111,12 @@ class _Stored(Struct, frozen=True):
 
 
 class _Moment(Struct, frozen=True):
-    """The table and one wallet between two commands of a batch."""
+    """The table and one wallet between two commands of a batch, and whether another command that is named was decided
+    by then: the round does not always have it, so each is possible."""
 
     state: Any
     wallet: Wallet | None
+    decided: bool
 
 
 class _Course:
@@ -245,9 +248,7 @@ class _Course:
         if self._at == row.at:
             tables += self._earlier.get(self._table, [])[::-1]
             wallets += self._earlier.get(wallet_of, [])[::-1]
-        for state in tables:
-            for held in wallets:
-                yield _Moment(state, held)
+        return starmap(_Moment, product(tables, wallets, (False, True)))
 
     # --- The command, as it was or must have been -----------------------------------------------------------------
 
@@ -304,6 +305,7 @@ class _Course:
             seal_text=lambda _game, _round, _text: self._sealed(SealedText) or SealedText("", ""),
             open_sealed=self._open,
             totals=self._totals,
+            decided=lambda _actor, _key: moment is not None and moment.decided,
         )
         while True:
             try:
@@ -343,9 +345,7 @@ class _Course:
     # --- What happened --------------------------------------------------------------------------------------------
 
     def _soon(self) -> Iterator[_Stored]:
-        for at in range(_AHEAD):
-            if stored := self._peek(at):
-                yield stored
+        return filter(None, map(self._peek, range(_AHEAD)))
 
     def _peek(self, at: int = 0) -> _Stored | None:
         while len(self._ahead) <= at:

@@ -7,8 +7,6 @@ not change; what it is paid now the decider works out by the game's own rules.
 
 from typing import Any
 
-import structlog
-
 from domain import resettlements
 from domain.decider import Submission
 from domain.game import Ended, Role
@@ -19,13 +17,12 @@ from infra.postgres import Pool
 from infra.sql import queries
 from services.ended import ended_of, query_of
 from services.executor import Executor
+from services.lines import submit
 from services.settlement import PLATFORM
 
 SQL = queries("resettled")
 STEP = 100
 """Players: a step holds the log's lock for as long as some hundred bets would."""
-
-log: Any = structlog.get_logger()
 
 
 async def resettle_round(executor: Executor, pool: Pool, operator: str, round_id: str) -> None:
@@ -38,11 +35,10 @@ async def resettle_round(executor: Executor, pool: Pool, operator: str, round_id
             until = players[-1][0]
             bettors = tuple(paid for _, paid in players)
             command: Any = Advance(state.number, state.after, until, bettors, ended)
-            log.info("resettling", operator=operator, round=round_id, players=state.players + len(players))
         else:
             [sums] = await pool.fetch(SQL["sums"], operator, round_id, state.number)
             command = Complete(state.number, state.after, sums["players"], sums["gained"], sums["owed"])
-        await executor.submit(Submission(operator, PLATFORM, Role.CLOCK, RESETTLEMENT + round_id, command))
+        await submit(executor, Submission(operator, PLATFORM, Role.CLOCK, RESETTLEMENT + round_id, command))
 
 
 async def read_ended(pool: Pool, operator: str, round_id: str) -> Ended | None:

@@ -25,6 +25,7 @@ from infra.sql import queries
 from services.batch import Accepted
 from services.executor import Busy, Executor, InDoubt, NewerSchema, Unavailable
 from services.lanes import OUTAGE, Backoff, each_operator
+from services.lines import submit
 from services.settlement import PLATFORM
 
 SQL = queries("selfcheck")
@@ -118,7 +119,7 @@ class SelfChecks:
     async def once(self, operator: str) -> list[SelfChecked]:
         """What was recorded; nothing where the same was found within the hour."""
         asked = await look(self._pool, operator, self._settings, (Scope.CODE, Scope.WORKER), asked=False)
-        answer = await self._executor.submit(Submission(operator, PLATFORM, Role.OPERATOR, HOUSE, asked))
+        answer = await submit(self._executor, Submission(operator, PLATFORM, Role.OPERATOR, HOUSE, asked))
         events = answer.events if isinstance(answer, Accepted) else ()
         return [each.event for each in events if isinstance(each.event, SelfChecked)]
 

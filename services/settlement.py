@@ -5,17 +5,21 @@ the work may begin again after any crash, and twice at once.
 """
 
 import asyncio
+import time
 from typing import Any
 
 import structlog
 
 from domain.decider import SettleBettor, Submission
 from domain.game import ConcludeRound, Role
+from domain.money import Amount
 from domain.names import TABLE, table_of
+from domain.wallet.events import BetsSettled
 from infra.eventlog import SQL
 from infra.postgres import Pool
-from services.batch import Answer
+from services.batch import Accepted, Answer
 from services.executor import Executor
+from services.lines import submit
 
 IN_FLIGHT = 64
 """So that settling thousands of bettors does not crowd out what players send."""
@@ -28,24 +32,34 @@ log: Any = structlog.get_logger()
 
 async def settle_round(executor: Executor, pool: Pool, operator: str, round_id: str) -> Answer:
     """Settle or refund every bettor of a final round, then conclude it. The answer is that of ConcludeRound."""
-    position, bettors = 0, 0
+    position = 0
     while page := await pool.fetch(SQL["bettors_of_round"], operator, round_id, position, PAGE):
-        position = page[-1]["position"]
-        wallets = {row["stream"] for row in page}
-        bettors += len(wallets)
-        await _settle_all(executor, operator, round_id, wallets)
-        if len(page) == PAGE:
-            log.info("settling", operator=operator, round=round_id, bets=bettors)
+        position, begun = page[-1]["position"], time.perf_counter()
+        done = await _settle_all(executor, operator, round_id, {row["stream"] for row in page})
+        if done:  # one line a page: a line a bettor would cost as much as to settle him
+            ms = round((time.perf_counter() - begun) * 1_000, 1)
+            returned = sum(map(_returned, done))
+            log.info("settling", operator=operator, round=round_id, bettors=len(done), returned=returned, ms=ms)
     conclude = ConcludeRound(round_id)
-    return await executor.submit(Submission(operator, PLATFORM, Role.CLOCK, TABLE + table_of(round_id), conclude))
+    return await submit(executor, Submission(operator, PLATFORM, Role.CLOCK, TABLE + table_of(round_id), conclude))
 
 
-async def _settle_all(executor: Executor, operator: str, round_id: str, wallets: set[str]) -> None:
+async def _settle_all(executor: Executor, operator: str, round_id: str, wallets: set[str]) -> list[Accepted]:
+    """What was done; not what was done before."""
     waiting = iter(sorted(wallets))
-    command = SettleBettor(round_id)
+    command, done = SettleBettor(round_id), list[Accepted]()
 
     async def settle_next() -> None:
         for wallet in waiting:
-            await executor.submit(Submission(operator, PLATFORM, Role.CLOCK, wallet, command))
+            answer = await executor.submit(Submission(operator, PLATFORM, Role.CLOCK, wallet, command))
+            if isinstance(answer, Accepted) and answer.events:
+                done.append(answer)
 
     await asyncio.gather(*(settle_next() for _ in range(min(IN_FLIGHT, len(wallets)))))
+    return done
+
+
+def _returned(settled: Accepted) -> Amount:
+    """The first event pays; of what it pays, what was owed is taken."""
+    event = settled.events[0].event
+    return event.returned if isinstance(event, BetsSettled) else event.amount

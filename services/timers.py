@@ -23,6 +23,7 @@ from services import epochs
 from services.executor import Busy, Executor, Unavailable
 from services.heartbeat import Beat, unheard
 from services.lanes import OUTAGE, Lease
+from services.lines import submit
 from services.resettling import resettle_round
 from services.settlement import PLATFORM, settle_round
 
@@ -172,13 +173,13 @@ class Timers:
         if outcome is not None:
             await settle_round(self._executor, self._pool, operator, outcome.round)
         else:
-            await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, stream, TimeOut()))
+            await submit(self._executor, Submission(operator, PLATFORM, Role.CLOCK, stream, TimeOut()))
 
     async def _put_to_rest(self, operator: str, stream: str, problem: str) -> None:
         log.error("table faulted: a supervisor must resume or cancel", operator=operator, stream=stream, alarm=True)
         fault = MarkFaulted(f"its clock failed {FAILURES_MAX} times")
         try:
-            await self._executor.submit(Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
+            await submit(self._executor, Submission(operator, PLATFORM, Role.CLOCK, stream, fault))
             self._failures.pop((operator, stream), None)
         except Exception:
             log.exception("a table cannot be put to rest; it is tried again", operator=operator, stream=stream)

@@ -159,6 +159,31 @@ def test_every_rule_of_a_game_refuses_something_in_a_written_round(game: str) ->
     assert not rules_of(game) - refused
 
 
+SENTENCES = {"teen_patti_2020": ("T", 29, ()), "three_patti": ("P", 25, ()), "gin_rummy": ("G", 28, (1,))}
+"""Of the document that a game was built from: how many there are, and which ask for nothing."""
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_sentence_that_a_game_was_built_from_is_cited_by_its_own_number(game: str) -> None:
+    letter, count, idle = SENTENCES[game]
+    cited = set(re.findall(rf"\b{letter}(\d+)\b", (HOUSE / "domain" / "games" / game / "rules.md").read_text()))
+    assert {str(number) for number in range(1, count + 1) if number not in idle} == cited
+
+
+SCENARIOS = {"S20": 30, "S3P": 37, "SGR": 35}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_scenario_of_a_game_is_cited_by_a_test_or_a_written_round(name: str) -> None:
+    """As S20.3 or SGR.2, 3, 13, with letters for its parts."""
+    cited: set[str] = set()
+    for page in tracked("tests/*.py", "tests/*.round"):
+        text = page.read_text()
+        for listed in re.findall(rf"(?<![a-z0-9]){name}[._]((?:\d+[a-c]?(?:, (?=\d))?)+)", text, re.IGNORECASE):
+            cited |= set(re.findall(r"\d+", listed))
+    assert {str(number) for number in range(1, SCENARIOS[name] + 1)} <= cited
+
+
 def test_every_rule_of_the_wallet_is_told_and_no_other() -> None:
     assert set(WalletRule) == headings(HOUSE / "domain" / "wallet" / "rules.md")
 

@@ -15,5 +15,13 @@ select round, player, status, staked, returned, wagers, placed_at, ended_at, fir
 where operator = $1 and round = $2 and player = $3
     and generation = (select generation from checkpoints where operator = $1 and projection = 'rounds' and live)
 
+-- beginnings: the first event of each of some rounds, which has its pay table; bounded at both ends and in order, so that
+-- only the index of rounds is left to choose
+select e.round, e.type, e.schema, e.data from unnest($2::text[]) as n (round)
+cross join lateral (
+    select round, type, schema, data from events where operator = $1 and round >= n.round and round <= n.round
+    order by round, position limit 1
+) e
+
 -- migrations: what was applied to the database
 select name from migrations

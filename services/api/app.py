@@ -31,6 +31,7 @@ from services.api import (
     tables,
 )
 from services.api.auth import Gate
+from services.api.bodies import check_query
 from services.api.commands import Door
 from services.api.feed import Hub
 from services.api.lines import tell_request
@@ -97,7 +98,13 @@ def create_app(services: Services) -> Api:
     parts = Parts(services, Gate(pool, secret, watch), door, Tables(pool), hub)
     app = Api(
         [
-            Router("/v1", route_handlers=_V1, include_in_schema=False, middleware=[_COUNTING.middleware]),
+            Router(
+                "/v1",
+                route_handlers=_V1,
+                include_in_schema=False,
+                middleware=[_COUNTING.middleware],
+                before_request=check_query,
+            ),
             *health.HANDLERS,
             *pages.HANDLERS,
             docs.assets,

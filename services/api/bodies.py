@@ -1,14 +1,16 @@
-"""What may be sent: ids, and JSON bodies decoded strictly, so that nothing is guessed, widened or dropped.
+"""What may be sent: ids, JSON bodies and queries taken strictly, so that nothing is guessed, widened or dropped.
 
 Litestar's own binding of `data` is lenient ("5" and 5.0 pass for 5), so routes take the body as bytes and decode here.
 """
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import msgspec
+from litestar import Request
+from litestar.handlers import HTTPRouteHandler
 from litestar.params import QueryParameter
 from msgspec import Meta
 
@@ -129,6 +131,33 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> None:
 def _refuse_repeat(names: list[str]) -> NoReturn:
     twice = next(name for name in names if names.count(name) > 1)[:100]
     raise Problem(400, "RepeatedField", f"The field `{twice}` stands twice in one object.", facts={"field": twice})
+
+
+# --- The query ----------------------------------------------------------------------------------------------------
+
+
+async def check_query(request: Request[Any, Any, Any]) -> None:
+    """Before any handler of `/v1`: a parameter that is not known would be passed over, and the answer be one to another
+    question; of one that stands twice, one would be."""
+    if not request.scope["query_string"] or request.method == "OPTIONS":
+        return
+    known = queried(request.route_handler, request.path_params)
+    given = [name for name, _ in request.query_params.multi_items()]
+    for name in given:
+        told = name[:100]
+        if name not in known:
+            those = f"it takes {', '.join(known)}" if known else "it takes none"
+            detail = f"There is no parameter `{told}` here; {those}."
+            raise Problem(400, "BadParameter", detail, facts={"parameter": told})
+        if given.count(name) > 1:
+            detail = f"The parameter `{told}` stands twice in the query."
+            raise Problem(400, "BadParameter", detail, facts={"parameter": told})
+
+
+def queried(handler: HTTPRouteHandler, in_path: Iterable[str]) -> list[str]:
+    """What a handler takes from the query, as callers write it: `from`, where Python must have `from_`."""
+    named = handler.parsed_fn_signature.parameters.keys() - {"request", *in_path}
+    return sorted(name.removesuffix("_") for name in named)
 
 
 def cursor_after(page: Sequence[T], limit: int, of: Callable[[T], int]) -> int | None:

@@ -7,7 +7,7 @@ import hmac
 import re
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from litestar import Request, Response
@@ -60,6 +60,8 @@ class CommandAnswer(msgspec.Struct, frozen=True):
     events: tuple[Happened, ...] = ()
     view: Any = None
     balance: PlayerBalance | None = None
+    fenced: Literal[True] | msgspec.UnsetType = msgspec.UNSET
+    """There was nothing yet to take back: what it names never acts, if it still comes. Else it is left out."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -210,7 +212,8 @@ def answer_at_table(caller: Caller, game: str, stream: str, accepted: Accepted, 
         bets = wallet.open_in(round_id) if round_id else ()
         balance = balance_of(caller.actor, wallet)
     view = found.view(state, caller.viewer, bets, open_seed)
-    return CommandAnswer(accepted.last, accepted.at, events_for(caller, game, accepted.events), view, balance)
+    events, fenced = events_for(caller, game, accepted.events), True if accepted.fenced else msgspec.UNSET
+    return CommandAnswer(accepted.last, accepted.at, events, view, balance, fenced)
 
 
 def answer_of_wallet(caller: Caller, player: str, accepted: Accepted) -> CommandAnswer:

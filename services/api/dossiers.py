@@ -72,7 +72,7 @@ async def make_auditors_dossier(request: Asked, round_id: FromPath[str]) -> Resp
     try:
         made = await make_dossier.make(parts.pool, told, "auditor", request.caller.viewer, auditing)
     except NotSigned as unsigned:
-        raise problems.not_signed(unsigned.size) from None
+        raise problems.not_signed(unsigned.size, recorded=True) from None
     return _file(made, replayed(accepted))
 
 

@@ -21,6 +21,9 @@ class Line(msgspec.Struct, frozen=True):
     """`command` is the Idempotency-Key, `caller` the role of the sender."""
 
     timestamp: datetime
+    level: str
+    role: str
+    event: str
     operator: str
     actor: str
     caller: str
@@ -33,7 +36,8 @@ class Line(msgspec.Struct, frozen=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_FIELDS = Line.__struct_fields__[1:]
+_BEGINS = ("info", "api", "command")
+_FIELDS = Line.__struct_fields__[1 + len(_BEGINS) :]
 
 
 class Lines:
@@ -45,7 +49,7 @@ class Lines:
         self._wanted: bool = self._log.is_enabled_for(logging.INFO)
 
     def tell(self, *told: Any) -> None:
-        """The fields of a line after its timestamp, in their order."""
+        """The fields of a line after those that each line begins with, in their order."""
         if not self._wanted:
             return
         if not self._as_json:
@@ -53,12 +57,11 @@ class Lines:
             return
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write)
-        self._waiting.append(Line(datetime.now(UTC), *told))
+        self._waiting.append(Line(datetime.now(UTC), *_BEGINS, *told))
 
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
-        lines = (b'{"level":"info","role":"api","event":"command",' + _encode(line)[1:] for line in waiting)
-        sys.stderr.write(b"\n".join((*lines, b"")).decode())
+        sys.stderr.write(b"\n".join((*map(_encode, waiting), b"")).decode())
         sys.stderr.flush()
 
 

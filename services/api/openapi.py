@@ -45,6 +45,7 @@ view is what the caller may send now, and within which bounds.
 **Amounts** are whole minor units of the currency; moments are microseconds since 1970 UTC.
 
 **Reads** of what is folded from the log take `after`, the position that a command was answered with, and wait for it.
+A parameter of the query that is not known is refused, like a field of a body.
 
 **Problems** are RFC 9457. Branch on `code`; `outcome` tells whether a command took effect (`applied`, `not_applied`,
 `unknown`), `retryable` whether the same request may succeed later.
@@ -79,7 +80,7 @@ def _problems() -> list[Problem]:
         problems.busy(),
         problems.unavailable("bet-0001", "The log could not be reached."),
         problems.behind(1_042, 5),
-        problems.not_signed(1_042),
+        problems.not_signed(1_042, recorded=True),
     ]  # fmt: skip
 
 

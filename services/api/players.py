@@ -15,15 +15,15 @@ from domain.texts import Words
 from domain.wallet import commands as wallet
 from domain.wallet.rules import AdjustmentCode
 from domain.wallet.views import WalletView, view
-from services.api import problems
+from services.api import bets, problems
 from services.api.auth import TOKEN_S_MAX, check_own, may
+from services.api.bets import Bettor, Gain
 from services.api.bodies import Cursor, Id, Limit, Position, checked_id, cursor_after, decode
 from services.api.commands import Command, CommandAnswer, answer_of_wallet, check_json, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
 from services.api.proposals import PERSONS, ProposalAnswer, propose
 from services.projections import balances, resettled, rounds, statement
-from services.projections.resettled import Gain
 from services.settlement import PLATFORM
 
 Done = Response[CommandAnswer]
@@ -162,10 +162,10 @@ class StatementPage(Struct, frozen=True):
 
 
 class HistoryPage(Struct, frozen=True):
-    """The rounds a player bet in, of every game, the newest first, each with every wager, its odds and what it returned
-    (T25); a round played with chips is one wager, on the player's seat."""
+    """The rounds a player bet in, of every game, the newest first, each with every wager, its odds, what became of it
+    and what it returned (T25); a round played with chips is one wager, on the player's seat."""
 
-    rounds: tuple[rounds.Bettor, ...]
+    rounds: tuple[Bettor, ...]
     next: int | None
     resettled: tuple[Gain, ...] = ()
     """How those of them came to the player that were settled once more; the rows above stay as they were settled."""
@@ -220,9 +220,11 @@ async def read_bets(
 ) -> HistoryPage:
     """A player's bet history."""
     operator = await _visible(request, player, "rounds", after)
-    page = await rounds.history(request.parts.pool, operator, player, before=cursor, limit=limit)
-    again = await resettled.of_player(request.parts.pool, operator, player, [each.round for each in page])
-    return HistoryPage(tuple(page), cursor_after(page, limit, lambda each: each.first), tuple(again))
+    pool = request.parts.pool
+    page = await rounds.history(pool, operator, player, before=cursor, limit=limit)
+    again = await resettled.of_player(pool, operator, player, [each.round for each in page])
+    told, gains = await bets.told(pool, operator, page, again)
+    return HistoryPage(told, cursor_after(page, limit, lambda each: each.first), gains)
 
 
 async def _visible(request: Asked, player: str, projection: str, after: int) -> str:

@@ -54,8 +54,8 @@ class Problem(Exception):
 
 
 class ProblemBody(msgspec.Struct, frozen=True):
-    """RFC 9457. `outcome` tells whether the command took effect; `retryable`, whether the same request may succeed
-    later (with the same Idempotency-Key)."""
+    """RFC 9457. `outcome` tells whether the command took effect (`applied`: it did, and only its answer is not to be
+    had yet); `retryable`, whether the same request may succeed later (with the same Idempotency-Key)."""
 
     type: str
     title: str
@@ -167,10 +167,15 @@ def behind(position: int, timeout: int) -> Problem:
     return Problem(503, "Behind", detail, retryable=True, facts={"after": position}, headers={"retry-after": "1"})
 
 
-def not_signed(size: int) -> Problem:
+def not_signed(size: int, *, recorded: bool = False) -> Problem:
+    """`recorded`: what was asked for is on record already, and only its answer is not to be had yet."""
     what = f"Nothing that is over {size} events was signed yet." if size else "Nothing of this log was signed yet."
     detail = f"{what} A worker with CROUPIER_LOG_KEYS signs within a second of an event. Try again in a moment."
-    return Problem(503, "NotSigned", detail, retryable=True, facts={"size": size}, headers={"retry-after": "1"})
+    if recorded:
+        detail += " That you asked is on record; the same Idempotency-Key gives you the answer."
+    outcome: Outcome = "applied" if recorded else "not_applied"
+    facts, headers = {"size": size}, {"retry-after": "1"}
+    return Problem(503, "NotSigned", detail, retryable=True, outcome=outcome, facts=facts, headers=headers)
 
 
 def bad_cursor(why: str) -> Problem:
@@ -223,8 +228,9 @@ def on_http_exception(request: Asked, exception: HTTPException) -> Response[byte
         case 404:
             problem = Problem(404, "NotFound", "There is nothing at this path. GET /docs shows what there is.")
         case 405:
-            allowed = (exception.headers or {}).get("allow", "")
-            detail = f"{request.method} is not possible here{f'; {allowed} is' if allowed else ''}."
+            *others, last = (exception.headers or {}).get("allow", "").split(", ")
+            allowed = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+            detail = f"{request.method} is not possible here{f'; {allowed}' if last else ''}."
             problem = Problem(405, "MethodNotAllowed", detail, headers=exception.headers)
         case 413:
             problem = too_large()

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 from litestar import Response, get, post
-from litestar.params import FromPath, FromQuery
-from msgspec import Meta, Struct
+from litestar.params import FromPath, FromQuery, QueryParameter
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.auditing import OpenSeal
 from domain.errors import Fact
@@ -18,7 +18,7 @@ from infra.eventlog import SQL, EventRow
 from services import openings
 from services.api import problems
 from services.api.auth import EVERYONE, may
-from services.api.bodies import Cursor, Limit, Position, cursor_after, decode
+from services.api.bodies import Cursor, Limit, Position, checked_round, cursor_after, decode
 from services.api.commands import checked_key, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem
@@ -67,6 +67,8 @@ class CommandRecord(Struct, frozen=True):
     last: int | None = None
     code: str | None = None
     facts: dict[str, Fact] = {}
+    fenced: Literal[True] | UnsetType = UNSET
+    """It was accepted, and there was nothing yet to take back: what it names never acts. Else it is left out."""
 
 
 class Fenced(Struct, frozen=True):
@@ -107,8 +109,9 @@ async def read_command(request: Asked, key: FromPath[str]) -> CommandRecord:
     if row is None:
         raise problems.undecided(key)
     match _stored.decode(row["outcome"]):
-        case StoredAccepted():
-            return CommandRecord(key, "accepted", row["received"], row["decided"], row["first"], row["last"])
+        case StoredAccepted(fenced=fenced):
+            told = (row["received"], row["decided"], row["first"], row["last"])
+            return CommandRecord(key, "accepted", *told, fenced=True if fenced else UNSET)
         case StoredRefused(rule=rule, facts=facts):
             return CommandRecord(key, "refused", row["received"], row["decided"], code=rule, facts=facts)
         case StoredFence():
@@ -164,6 +167,9 @@ async def open_sealed(request: Asked) -> Response[Opening]:
     return respond(Opening(accepted.last, accepted.at, opened), accepted)
 
 
+About = Annotated[str | None, QueryParameter(name="round")]
+
+
 class AuditPage(Struct, frozen=True):
     """Who did what when, the newest first; `next` is the cursor of older ones."""
 
@@ -176,16 +182,17 @@ async def read_audit(
     request: Asked,
     actor: FromQuery[str | None] = None,
     subject: FromQuery[str | None] = None,
+    round_: About = None,
     cursor: Cursor = None,
     limit: Limit = 100,
     after: Position = 0,
 ) -> AuditPage:
-    """The audit log: all of it, or of one actor, or of one subject (a stream, as `wallet:ann` or `table:t1`)."""
-    operator = request.caller.operator
+    """The audit log: all of it, or of one actor, of one subject (a stream, as `wallet:ann` or `table:t1`), or of one
+    round, with what was refused in it."""
+    operator, about = request.caller.operator, checked_round(round_) if round_ is not None else None
     await request.parts.visible(operator, "audit", after)
-    page = await audit.page(
-        request.parts.pool, operator, actor=_name(actor), subject=_name(subject), before=cursor, limit=limit
-    )
+    narrowed = {"actor": _name(actor), "subject": _name(subject), "about": about}
+    page = await audit.page(request.parts.pool, operator, **narrowed, before=cursor, limit=limit)
     return AuditPage(tuple(page), cursor_after(page, limit, lambda each: each.entry.position))
 
 

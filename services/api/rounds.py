@@ -9,14 +9,14 @@ from msgspec import Struct
 from domain.game import Role
 from infra.sql import queries
 from services import viewers
-from services.api import problems
+from services.api import bets, problems
 from services.api.auth import may
+from services.api.bets import Bettor, Gain
 from services.api.bodies import Cursor, Limit, Position, checked_id, checked_round, cursor_after
 from services.api.parts import Asked
 from services.api.problems import Problem
 from services.openings import RoundIsOn
 from services.projections import resettled, rounds
-from services.projections.resettled import Gain
 from services.replay import Replay
 from services.round_text import written
 from services.viewers import Window, replay_as
@@ -43,7 +43,7 @@ class RoundResult(Struct, frozen=True):
     """
 
     round: rounds.Round
-    bettors: tuple[rounds.Bettor, ...]
+    bettors: tuple[Bettor, ...]
     next: str | None
     resettled: tuple[Gain, ...] = ()
     """How the round came to these bettors when it was settled once more; the rows above stay as it was settled."""
@@ -85,7 +85,7 @@ async def read_round(
     limit: Limit = 100,
     after: Position = 0,
 ) -> RoundResult:
-    """A round's result, and every wager in it with its odds and what it returned; or a match's."""
+    """A round's result, and every wager in it with its odds, what became of it and what it returned; or a match's."""
     caller, pool = request.caller, request.parts.pool
     await request.parts.visible(caller.operator, "rounds", after)
     found = await rounds.one(pool, caller.operator, checked_round(round_id))
@@ -96,12 +96,14 @@ async def read_round(
     if caller.role is Role.PLAYER:
         own = await pool.fetchrow(SQL["bettor"], caller.operator, round_id, caller.actor)
         again = await resettled.of_round(pool, caller.operator, round_id, [caller.actor])
-        return RoundResult(found, (rounds.bettor_of(own),) if own else (), None, tuple(again))
-    bettors = await rounds.bettors(
+        told, gains = await bets.told(pool, caller.operator, [rounds.bettor_of(own)] if own else [], again)
+        return RoundResult(found, told, None, gains)
+    rows = await rounds.bettors(
         pool, caller.operator, round_id, after=checked_id("player", cursor) if cursor else "", limit=limit
     )
-    again = await resettled.of_round(pool, caller.operator, round_id, [each.player for each in bettors])
-    return RoundResult(found, tuple(bettors), bettors[-1].player if len(bettors) == limit else None, tuple(again))
+    again = await resettled.of_round(pool, caller.operator, round_id, [each.player for each in rows])
+    told, gains = await bets.told(pool, caller.operator, rows, again)
+    return RoundResult(found, told, rows[-1].player if len(rows) == limit else None, gains)
 
 
 @get("/rounds/{round_id:str}/replay", guards=[READERS], besides=[409, 422])

@@ -28,7 +28,8 @@ DOOR = {
     "BadKey": "The Idempotency-Key is not 1 to 64 of A-Z a-z 0-9 _ and -.",
     "KeyReused": "The Idempotency-Key was used before, for another request. Nothing was done.",
     "BadId": "An id is 1 to 64 of A-Z a-z 0-9 _ and -; a round's is its table, a point and a number; a match's `.m1`.",
-    "BadParameter": "A parameter of the query is not what it should be.",
+    "BadParameter": "A parameter of the query is not what it should be, is not known here, or stands there twice; "
+    "nothing is ever ignored.",
     "BadCursor": "A cursor or Last-Event-ID leads nowhere.",
     "MalformedJson": "The body is not JSON.",
     "UnknownField": "The body has a field that is not known here; nothing is ever ignored.",

@@ -12,12 +12,12 @@ from domain import disputes
 from domain.cards import parse
 from domain.game import Role
 from domain.games import teen_patti_2020
-from domain.money import Payout
+from services.api.bets import Bettor, WagerOutcome, WagerResult
 from services.api.disputes import DisputeAnswer, DisputePage
 from services.api.players import HistoryPage, StatementPage
 from services.api.rounds import RoundPage, RoundResult
 from services.disputes import DisputeCase, DisputeEvent, DisputeView
-from services.projections.rounds import Bettor, Round
+from services.projections.rounds import Round
 from services.projections.statement import Kind, Movement
 
 _AT = 1_767_225_600_000_000
@@ -70,7 +70,8 @@ def _raw(value: object) -> msgspec.Raw:
 
 
 def _hand(player: str, seat: int, paid: int, won: int) -> Bettor:
-    wager = Payout("table-2.7", f"seat {seat}", paid, "won" if won else "lost", won)
+    ended = WagerOutcome.WON if won else WagerOutcome.LOST
+    wager = WagerResult("table-2.7", f"seat {seat}", paid, ended, None, won)
     return Bettor("table-2.7", player, "settled", paid, won, (wager,), _LATER, _LATER + 60 * _SECOND, 1_088, 1_099)
 
 
@@ -92,7 +93,10 @@ _MATCH = Round(
 )  # fmt: skip
 _ANNS_BETS = Bettor(
     "table-1.42", "ann", "settled", 600, 975,
-    (Payout("bet-0001", "player_a", 500, "0.95:1", 975), Payout("bet-0001", "tie", 100, "lost", 0)),
+    (
+        WagerResult("bet-0001", "player_a", 500, WagerOutcome.WON, "0.95:1", 975),
+        WagerResult("bet-0001", "tie", 100, WagerOutcome.LOST, "50:1", 0),
+    ),
     _AT + 5 * _SECOND, _END, 1_042, 1_051,
 )  # fmt: skip
 _HANDS = (_hand("ann", 1, 700, 1_615), _hand("bob", 2, 700, 0), _hand("cid", 4, 300, 0))

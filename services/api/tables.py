@@ -124,7 +124,12 @@ async def play(parts: Parts, command: Command, table: str) -> tuple[CommandAnswe
 def table_commanded(scope: HTTPScope) -> str | None:
     """The table, if this is a request for `TableCommands`."""
     path = scope["path"]
-    if path.startswith("/v1/tables/") and path.endswith("/commands") and scope["method"] == "POST":
+    if (
+        path.startswith("/v1/tables/")
+        and path.endswith("/commands")
+        and scope["method"] == "POST"
+        and not scope["query_string"]  # it has none that is known: Litestar's handler says so
+    ):
         table = path[len("/v1/tables/") : -len("/commands")]
         return table if is_id(table) else None
     return None

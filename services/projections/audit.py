@@ -13,6 +13,7 @@ from msgspec import Struct
 from domain import refused
 from domain.game import Micros
 from domain.games import GAMES
+from domain.names import TABLE
 from infra import codec, columns
 from infra.eventlog import EventRow
 from infra.postgres import Connection, Pool
@@ -26,7 +27,8 @@ _NEVER_SHOWN = ("digest",)
 
 
 class Entry(Struct, frozen=True):
-    """`action` is the event's type, `subject` its stream, `command` the idempotency key it came with."""
+    """`action` is the event's type, `subject` its stream, `command` the idempotency key it came with. `round` of what
+    was refused at a table is the one it was asked of, if it named one, else the one that the rule speaks of."""
 
     position: int
     at: Micros
@@ -47,9 +49,30 @@ class Told(Struct, frozen=True):
     told: dict[str, Any]
 
 
+class _Named(Struct):
+    round: str | None = None
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
 def entry(row: EventRow) -> Entry:
-    rule = row.event.rule if row.type == REFUSED else None
-    return Entry(row.position, row.at, row.actor, row.role, row.type, row.stream, row.round, row.command, rule)
+    about, rule = row.round, None
+    if row.type == REFUSED:
+        about, rule = _asked_of(row.event), row.event.rule
+    return Entry(row.position, row.at, row.actor, row.role, row.type, row.stream, about, row.command, rule)
+
+
+def _asked_of(event: refused.CommandRefused) -> str | None:
+    """In the log a refusal stands in no round: whoever reads a round reads what happened in it."""
+    if not event.stream.startswith(TABLE):
+        return None
+    told = event.facts.get("round")
+    try:
+        named = _named.decode(event.asked).round
+    except msgspec.MsgspecError:  # it is sealed
+        named = None
+    return named or (told if isinstance(told, str) else None)
 
 
 async def apply(connection: Connection, place: Place, rows: Sequence[EventRow]) -> None:
@@ -76,12 +99,14 @@ async def page(
     *,
     actor: str | None = None,
     subject: str | None = None,
+    about: str | None = None,
     before: int | None = None,
     limit: int = 100,
 ) -> list[Told]:
-    """Who did what, the newest first, of one actor or on one stream or of all."""
+    """Who did what, the newest first, of one actor, on one stream, in one round or of all."""
     until = LAST if before is None else before
-    records = await pool.fetch(SQL["page"], operator, actor, subject, until, limit)
+    asked = (operator, actor, subject, until, limit)
+    records = await (pool.fetch(SQL["page_of_round"], *asked, about) if about else pool.fetch(SQL["page"], *asked))
     return [_told(*record) for record in records]
 
 

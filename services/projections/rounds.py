@@ -75,7 +75,7 @@ class Round(Struct, frozen=True):
 
 class Bettor(Struct, frozen=True):
     """One player's bets in one round. A wager's odds are "" while it is open, else as in a payout, or "cancelled" by
-    its player, or "refunded" with its round.
+    its player, or "refunded" with its round; readers are told outcome and odds apart (services/api/bets.py).
 
     Where players hold chips there is one wager, named like the round, on the player's seat: all that was put in. In a
     match of several rounds it is named like the match: what the player paid to take part.

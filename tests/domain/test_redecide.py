@@ -117,6 +117,23 @@ def test_what_is_sealed_is_left_aside_and_a_fault_of_ours_is_not(told: Telling) 
         assert "KeyError" in redecide(OPERATOR, rows[0].round or "", rows, sent, broken).differences[0].decided
 
 
+def test_a_bet_that_is_taken_back_twice_is_refused_again_by_that_rule() -> None:
+    """Whether there was such a bet in another round, the round's events do not tell; so either may have been."""
+    telling = Telling()
+    for command in (OpenWallet("EUR"), Deposit(10_000, "EUR")):
+        telling.tell([telling.entry("wallet:ann", "ops", Role.OPERATOR, command)])
+    for _ in range(2):
+        telling.turn("due rng", [("TimeOut", "rng", 0)])
+    telling.turn("a second", [("PlaceBet", "rng", "ann", [("tie", 100)], number) for number in (1, 2)])
+    for _ in range(2):
+        telling.turn("a second", [("CancelBet", "rng", "ann", 2)])
+        telling.turn("a second", [("CancelBet", "rng", "ann", 52)])
+    assert {row.event.rule for row in telling.house.rows if row.stream == "refused:ann"} == {"BetNotOpen"}
+    while not any(row.type == "wallet.BetsSettled" for row in telling.house.rows):
+        telling.turn("due rng", [("TimeOut", "rng", 0), ("Settle", "rng", "ann"), ("Conclude", "rng", 0)])
+    assert check_decided_again(telling.house, {_name(entry): entry.submission.text for entry, _ in telling.sent}) > 5
+
+
 def test_a_bet_in_a_currency_that_the_table_does_not_take_is_refused_again_by_that_rule() -> None:
     """The round's events do not tell in which currency a wallet is that never bet; the refusal does."""
     telling = Telling()

@@ -57,8 +57,11 @@ async def test_a_players_history_and_statement_go_over_both_games(casino):
     await casino.bet(tokens["dan"], betting, "one", player_a=500)
     await casino.project()
     history = await casino.get("/v1/players/dan/bets", tokens["dan"])
-    told = [(each["round"], each["status"], each["wagers"][0]["odds"]) for each in history["rounds"]]
-    assert told == [(betting, "open", ""), (hand, "refunded", "refunded")]
+    told = [
+        (each["round"], each["status"], each["wagers"][0]["outcome"], each["wagers"][0]["odds"])
+        for each in history["rounds"]
+    ]
+    assert told == [(betting, "open", "open", "0.95:1"), (hand, "refunded", "refunded", None)]
     movements = (await casino.get("/v1/players/dan/statement", tokens["dan"]))["movements"]
     assert [(each["kind"], each["reference"]) for each in movements[:2]] == [("bet", "one"), ("buy_in", "c2")]
     assert (await casino.ask("GET", "/v1/players/dan/bets", tokens["eve"])).status_code == 404

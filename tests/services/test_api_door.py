@@ -9,6 +9,8 @@ import pytest
 
 from domain.game import Role
 from services.api.auth import Caller, Gate
+from services.api.bodies import queried
+from services.api.openapi import Operation
 from tests.services.conftest import SECRET, Casino, assert_problem, state
 
 BET = {"type": "PlaceBet", "round": "h1.1", "wagers": [{"spot": "player_a", "amount": 500}]}
@@ -160,6 +162,17 @@ READS = [
     ("the log for a studio", STUDIO, "/v1/events", 403, "Forbidden"),
     ("the audit log for a player", PLAYER, "/v1/audit", 403, "Forbidden"),
     ("an odd actor", AUDITOR, "/v1/audit?actor=%00", 400, "BadParameter"),
+    ("an audit log of an odd round", AUDITOR, "/v1/audit?round=h1", 400, "BadId"),
+    ("a parameter that is not known", AUDITOR, "/v1/audit?rounds=h1.1", 400, "BadParameter"),
+    ("one misspelt", OPERATOR, "/v1/tables?limitt=3", 400, "BadParameter"),
+    ("one in another case", OPERATOR, "/v1/tables?Limit=3", 400, "BadParameter"),
+    ("one as Python has it", OPERATOR, "/v1/reports/revenue?from_=2026-11-30", 400, "BadParameter"),
+    ("one of the path", OPERATOR, "/v1/players/ann/statement?player=bob", 400, "BadParameter"),
+    ("one where none is taken", OPERATOR, "/v1/tables/h1?limit=3", 400, "BadParameter"),
+    ("one where none is taken, live", PLAYER, "/v1/tables/h1/events?cursor=3", 400, "BadParameter"),
+    ("one without a value", OPERATOR, "/v1/tables?x", 400, "BadParameter"),
+    ("one without a name", OPERATOR, "/v1/tables?=3", 400, "BadParameter"),
+    ("one twice", OPERATOR, "/v1/tables?limit=3&limit=5", 400, "BadParameter"),
     ("keys for a supervisor", SUPERVISOR, "/v1/keys", 403, "Forbidden"),
     ("an odd key of a command", PLAYER, "/v1/commands/a.b", 400, "BadKey"),
 ]  # fmt: skip
@@ -170,6 +183,32 @@ async def test_a_bad_read_is_refused_with_its_reason(casino, why, role, path, st
     before = await state(casino)
     assert_problem(await casino.ask("GET", path, casino.bearers["lotus", role]), status, code)
     assert await state(casino) == before
+
+
+async def test_a_parameter_that_is_not_known_is_named_with_those_there_are(casino):
+    answer = await casino.ask("GET", "/v1/tables?limit=3&limitt=3")
+    assert_problem(answer, 400, "BadParameter")
+    assert answer.json()["detail"] == "There is no parameter `limitt` here; it takes cursor, limit."
+    assert answer.json()["facts"] == {"parameter": "limitt"}
+
+
+@pytest.mark.parametrize("path", [COMMANDS, COMMANDS + "/", DEPOSITS, "/v1/commands/k/fence", "/v1/keys"])
+async def test_a_command_takes_no_parameter(casino, path):
+    """Not even on the bare route, which hands it to Litestar's handler."""
+    before = await state(casino)
+    role = PLAYER if path.startswith(COMMANDS) else OPERATOR
+    answer = await casino.send(f"{path}?amount=5", BET if role is PLAYER else DEPOSIT, casino.bearers["lotus", role])
+    assert_problem(answer, 400, "BadParameter")
+    assert await state(casino) == before
+
+
+def test_the_parameters_that_are_taken_are_those_that_are_told(casino):
+    for route in casino.app.routes:
+        for handler in getattr(route, "route_handlers", ()):
+            if "GET" in handler.http_methods and route.path.startswith("/v1/"):
+                operation = Operation(route.path_format, "GET", handler)
+                told = [each["name"] for each in operation.told()["parameters"] if each["in"] == "query"]
+                assert queried(handler, route.path_parameters) == sorted(told)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +223,9 @@ async def test_a_method_that_is_not_possible_is_refused_with_those_that_are(casi
     before = await state(casino)
     answer = await casino.ask(method, path)
     assert_problem(answer, 405, "MethodNotAllowed")
-    assert answer.headers["allow"]
+    allowed = answer.headers["allow"].split(", ")
+    assert len(allowed) > 1
+    assert f"; {', '.join(allowed[:-1])} and {allowed[-1]} are." in answer.json()["detail"]
     assert await state(casino) == before
 
 

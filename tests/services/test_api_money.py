@@ -144,6 +144,36 @@ async def test_a_round_is_played_settled_shown_and_replayed(casino):
     assert streams == {"table:a9", "wallet:kim"}
 
 
+async def test_what_became_of_a_wager_is_told_apart_from_its_odds(casino):
+    """Also of those that are lost or open; where a spot pays by the hand, only what was won has odds."""
+    sid = await casino.player("sid", 10_000)
+    round_id = await casino.table("a10", betting_seconds=1)
+    stakes = {"player_a": 100, "player_b": 100, "tie": 100, "pair_plus_a": 100}
+    assert (await casino.bet(sid, round_id, "all", **stakes)).status_code == 200
+    await casino.bet(sid, round_id, "mistake", tie=200)
+    await casino.done("/v1/tables/a10/commands", {"type": "CancelBet", "bet": "mistake"}, sid)
+
+    async def told() -> dict[tuple[str, str], tuple[str, str | None]]:
+        [own] = (await casino.get("/v1/players/sid/bets", sid, after=await casino.position()))["rounds"]
+        return {(each["bet"], each["spot"]): (each["outcome"], each["odds"]) for each in own["wagers"]}
+
+    await casino.project()
+    offered = {"player_a": "0.95:1", "player_b": "0.95:1", "tie": "50:1", "pair_plus_a": None}
+    taken_back = {("mistake", "tie"): ("cancelled", "50:1")}
+    assert await told() == {("all", spot): ("open", odds) for spot, odds in offered.items()} | taken_back
+    await asyncio.sleep(1)
+    await casino.until("a10", "between")
+    await casino.project()
+    ended = await told()
+    winner = (await casino.get(f"/v1/rounds/{round_id}", sid))["round"]["result"]["showdown"]["winner"]
+    for spot in ("player_a", "player_b", "tie"):
+        lost = "push" if winner == "tie" else "lost"
+        assert ended["all", spot] == ("won" if spot == winner else lost, offered[spot])
+    outcome, odds = ended["all", "pair_plus_a"]
+    assert (outcome, odds is None) in {("won", False), ("lost", True)}
+    assert ended["mistake", "tie"] == ("cancelled", "50:1")
+
+
 async def test_a_read_with_after_waits_for_the_readers_own_write(casino):
     await casino.player("moe", 0)
     deposited = await casino.done("/v1/players/moe/deposits", {"amount": 70, "currency": "EUR"})

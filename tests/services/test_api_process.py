@@ -106,6 +106,7 @@ async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secre
         await asyncio.sleep(0.1)
     written = process.log.read_text()
     lines = [json.loads(line) for line in written.splitlines()]
+    assert {tuple(line)[:4] for line in lines} == {("timestamp", "level", "role", "event")}
     assert [(line["command"], line["code"]) for line in lines if line["event"] == "command"] == [
         ("logged-bet", "Accepted"),
         ("logged-refusal", "InsufficientFunds"),

@@ -3,11 +3,15 @@
 import asyncio
 import hashlib
 import struct
+from typing import Any
 
 import pytest
 
 from domain.game import Role
+from infra import postgres, sql
 from services.api import auth
+
+JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture
@@ -76,6 +80,63 @@ async def test_who_did_what_is_told_by_actor_and_by_subject(casino):
     assert older["entries"][0]["entry"]["position"] < by_actor["entries"][-1]["entry"]["position"]
 
 
+async def test_what_was_asked_and_refused_in_a_round_is_found_by_the_round(casino):
+    """Also by its table's rule alone, where the command names no round; the log itself has refusals in no round."""
+    lou = await casino.player("lou", 1_000)
+    round_id = await casino.table("r7")
+    await casino.bet(lou, round_id, "one", tie=100)
+    await casino.bet(lou, round_id, "off-step", tie=101)
+    await casino.bet(lou, "r7.99", "of-another", tie=100)
+    for _ in range(2):
+        await casino.send("/v1/tables/r7/commands", {"type": "CancelBet", "bet": "one"}, lou)
+    await casino.send("/v1/players/lou/withdrawals", {"amount": 5_000, "currency": "EUR"})
+    await casino.project()
+    auditor = casino.bearer(Role.AUDITOR)
+
+    async def entries(**asked: Any) -> list[dict[str, Any]]:
+        page = await casino.get("/v1/audit", auditor, **asked, after=await casino.position())
+        return [each["entry"] for each in page["entries"]]
+
+    of_round = await entries(round=round_id)
+    assert {each["round"] for each in of_round} == {round_id}
+    assert [each["rule"] or each["action"] for each in of_round if each["actor"] == "lou"] == [
+        "BetNotOpen", "wallet.BetCancelled", "StakeOffStep", "wallet.BetStaked",
+    ]  # fmt: skip
+    assert [each["position"] for each in of_round] == sorted((each["position"] for each in of_round), reverse=True)
+    assert [each["rule"] for each in await entries(round="r7.99")] == ["AnotherRound"]
+    assert [each["rule"] for each in await entries(round=round_id, subject="refused:lou")] == [
+        "BetNotOpen", "StakeOffStep",
+    ]  # fmt: skip
+    assert {each["round"] for each in await entries(subject="refused:lou")} == {round_id, "r7.99", None}
+    ours = [each for each in of_round if each["actor"] == "lou"]
+    assert await entries(round=round_id, actor="lou", limit=2) == ours[:2]
+    assert await entries(round=round_id, actor="lou", limit=2, cursor=ours[1]["position"]) == ours[2:]
+    events = await casino.get("/v1/events", auditor, limit=1_000)
+    assert {each["round"] for each in events["events"] if each["stream"] == "refused:lou"} == {None}
+
+
+async def test_rows_of_before_are_told_of_which_round_they_are_by_the_migration(casino, module_database):
+    """As the projection tells it of new ones: in other writing, by the rule alone, and of no table too."""
+    max_ = await casino.player("max", 1_000)
+    round_id = await casino.table("r8")
+    spaced = '{ "round" : "r8.99","type":"PlaceBet", "wagers":[{"spot":"tie","amount":100}]}'
+    headers = {"idempotency-key": "spaced"}
+    answer = await casino.ask("POST", "/v1/tables/r8/commands", max_, content=spaced, headers=headers | JSON)
+    assert answer.json()["code"] == "AnotherRound"
+    await casino.bet(max_, round_id, "off-step", tie=101)
+    await casino.send("/v1/tables/r8/commands", {"type": "CancelBet", "bet": "spaced"}, max_)
+    await casino.send("/v1/players/max/withdrawals", {"amount": 5_000, "currency": "EUR"})
+    await casino.project()
+    refusals = "select position, round from audit where rule is not null order by position"
+    async with postgres.connected(module_database, name="test") as owner:
+        told = [tuple(row) for row in await owner.fetch(refusals)]
+        assert {"r8.99", round_id, None} <= {about for _, about in told}
+        await owner.execute("update audit set round = null where rule is not null")
+        migration = (sql.HERE / "schema" / "0009_audit_by_round.sql").read_text()
+        await owner.execute(migration[migration.index("update audit") :])
+        assert [tuple(row) for row in await owner.fetch(refusals)] == told
+
+
 async def test_what_became_of_a_command_is_told_to_its_sender_alone(casino):
     cat, dan = await casino.player("cat", 1_000), await casino.player("dan", 1_000)
     round_id = await casino.table("r3")
@@ -107,6 +168,31 @@ async def test_a_fenced_command_never_acts_and_a_decided_one_is_not_fenced(casin
     await casino.bet(eve, round_id, "in-time", player_a=500)
     too_late = await casino.ask("POST", "/v1/commands/in-time/fence", eve)
     assert (too_late.status_code, too_late.json()["code"]) == (409, "AlreadyDecided")
+
+
+async def test_a_bet_is_taken_back_once_and_one_that_has_not_come_is_fenced(casino):
+    """Three answers to one question: taken back; never to come; and nothing of that name that is open."""
+    kim = await casino.player("kim", 1_000)
+    round_id = await casino.table("r6")
+    commands, cancel = "/v1/tables/r6/commands", {"type": "CancelBet", "bet": "oops"}
+
+    never = await casino.done(commands, cancel | {"bet": "lost"}, kim, key="k0")
+    assert (never["position"], never["events"], never["fenced"]) == (None, [], True)
+    assert (await casino.done(commands, cancel | {"bet": "lost"}, kim, key="k0"))["fenced"], "again, the same"
+    assert (await casino.get("/v1/commands/k0", kim))["fenced"]
+    assert (await casino.bet(kim, round_id, "lost", tie=500)).json()["code"] == "Fenced"
+
+    placed = (await casino.bet(kim, round_id, "oops", tie=500)).json()
+    taken_back = await casino.done(commands, cancel, kim, key="k1")
+    assert taken_back["events"][0]["event"]["type"] == "wallet.BetCancelled"
+    for answer in (placed, taken_back, await casino.get("/v1/commands/k1", kim)):
+        assert "fenced" not in answer
+
+    await casino.bet(kim, round_id, "too-much", tie=900_000)
+    for name in ("oops", "too-much", "k1"):
+        again = await casino.send(commands, cancel | {"bet": name}, kim)
+        assert (again.status_code, again.json()["code"]) == (409, "BetNotOpen")
+        assert again.json()["facts"] == {"bet": name, "round": round_id}
 
 
 async def test_a_refusal_by_a_rule_of_the_game_says_what_the_rule_is(casino):

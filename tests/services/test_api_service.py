@@ -234,6 +234,27 @@ async def test_a_log_that_takes_too_long_leaves_the_outcome_unknown_and_the_key_
     assert (await casino.get("/v1/commands/late"))["became"] == "accepted"
 
 
+async def test_what_is_on_record_though_its_answer_is_not_to_be_had_yet_is_told_as_applied(casino):
+    """Nothing is signed here, so no dossier can be made; that an auditor asked for one stands in the log."""
+    round_id = await casino.table("unsigned")
+    await casino.void("unsigned", "a test")
+    await casino.until("unsigned", "between")
+    auditor, before = casino.bearer(Role.AUDITOR), await casino.position()
+    for _ in range(2):
+        answer = await casino.send(f"/v1/rounds/{round_id}/dossier", {"why": "dispute 12"}, auditor, key="made-2")
+        told = answer.json()
+        assert (answer.status_code, told["code"], told["outcome"], told["retryable"]) == (
+            503,
+            "NotSigned",
+            "applied",
+            True,
+        )
+        assert "is on record" in told["detail"]
+        assert await casino.position() == before + 1
+    read = await casino.ask("GET", f"/v1/rounds/{round_id}/dossier", auditor)
+    assert (read.json()["code"], read.json()["outcome"]) == ("NotSigned", "not_applied")
+
+
 async def test_a_fault_of_ours_says_so_and_tells_nothing_of_the_inside(casino, monkeypatch):
     ann = await casino.player("dot", 100)
     round_id = await casino.table("s1")

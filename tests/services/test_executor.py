@@ -39,6 +39,7 @@ async def test_an_accepted_command_is_in_the_log_with_dense_positions_and_a_chai
 
 
 async def test_the_same_key_fifty_times_at_once_acts_once(executor, pool):
+    """S20.3: as a bet sent twice does; the first answer is repeated."""
     await funded(executor, "ann")
     deposit = asked("ann", commands.Deposit(7, "EUR"), "same")
     answers = await asyncio.gather(*(executor.submit(deposit, b"print") for _ in range(50)))

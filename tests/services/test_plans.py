@@ -38,6 +38,7 @@ LOOKUPS = [
     ("eventlog.ended", "events", {"operator", "round"}),
     ("eventlog.ended_match", "events", {"operator", "match"}),
     ("eventlog.due", "streams", {"operator", "due"}),
+    ("api.beginnings", "events", {"operator", "round"}),
     ("replay.match_opened", "events", {"operator", "stream"}),
     ("balances.apply", "balances", {"operator", "generation", "player"}),
     ("rounds.load", "rounds", {"operator", "generation", "round"}),
@@ -45,6 +46,15 @@ LOOKUPS = [
     ("rounds.load_seated", "bettors", {"operator", "generation", "round", "player"}),
     ("projections.advance", "checkpoints", {"operator", "projection", "generation"}),
 ]
+
+
+async def test_what_was_asked_in_a_round_is_found_by_its_name_and_then_by_position(module_database: str):
+    async with postgres.connected(module_database, name="test") as connection:
+        plan = await generic_plan(connection, "audit.page_of_round")
+    used = {name: node["Index Cond"] for node in nodes(plan) if (name := node.get("Index Name"))}
+    assert set(used) == {"checkpoints_live", "audit_of_round", "events_of_round", "audit_pkey", "events_pkey"}
+    for index in ("audit_of_round", "events_of_round"):
+        assert {"operator", "round", "position"} <= set(re.findall(r"\b[a-z]+\b", used[index])), used
 
 
 @pytest.mark.parametrize(

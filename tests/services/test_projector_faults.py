@@ -51,6 +51,7 @@ async def test_a_redis_that_is_down_stops_nothing(acme):
 
 
 async def test_two_projecting_processes_killed_now_and_then_count_nothing_twice(acme):
+    """S20.22: whatever was settled before the crash is credited exactly once."""
     code = (
         "import asyncio, sys; from infra import fanout, postgres; from services.projector import Projector\n"
         "async def main():\n"

@@ -103,7 +103,7 @@ async def test_the_round_stays_as_it_was_settled_and_beside_it_stands_what_came_
     assert (found["round"]["staked"], found["round"]["returned"], ann["returned"]) == (200, 195, 195)
     again = [(each["number"], each["player"], each["gain"]) for each in found["resettled"]]
     assert again == [(1, "ann", 0), (2, "ann", 5)]
-    assert [each["odds"] for each in found["resettled"][1]["payouts"]] == ["refunded", "refunded"]
+    assert [each["outcome"] for each in found["resettled"][1]["payouts"]] == ["refunded", "refunded"]
     history = await house.get("/v1/players/ann/bets", rounds.tokens["ann"])
     assert {each["round"] for each in history["resettled"]} == {"live.1", rounds.ids["patti, shown"], rounds.match}
     assert (await house.get("/v1/rounds", table="live"))["resettled"] == ["live.1"]

@@ -63,6 +63,7 @@ GAME: Game[State, events.Event, commands.Command] = Game(
     reveals=views.reveals,
     explains_round=explain.explains_round,
     explains_payout=explain.explains_payout,
+    offers=views.offers,
     long_run=views.long_run,
     corrected=views.corrected,
 )

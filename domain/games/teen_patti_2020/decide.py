@@ -239,6 +239,8 @@ def _cancel_bet(state: Betting, command: commands.CancelBet, context: Context) -
     _before_close(state, context)
     if any(bet.id == command.bet for bet in context.stakes):
         return Decision(transfers=(Unstake(context.actor, state.round.id, command.bet),))
+    if context.decided(context.actor, command.bet):
+        raise Rejected(Rule.BetNotOpen, bet=command.bet, round=state.round.id)
     return Decision(fences=(command.bet,))  # the bet may still be on its way: then it is refused when it comes
 
 

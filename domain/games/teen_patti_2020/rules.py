@@ -42,6 +42,7 @@ class Rule(StrEnum):
     AboveSpotLimit = "AboveSpotLimit"
     AboveRoundLimit = "AboveRoundLimit"
     TooManyWagers = "TooManyWagers"
+    BetNotOpen = "BetNotOpen"
     # client seeds
     NoSeedPublished = "NoSeedPublished"
     OneClientSeed = "OneClientSeed"

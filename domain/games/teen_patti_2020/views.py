@@ -13,7 +13,7 @@ from domain.fairness import ClientSeed
 from domain.game import Cancelled, LongRun, Micros, Open, Outcome, Resulted, SealedSeed, Viewer
 from domain.games.teen_patti_2020 import events
 from domain.games.teen_patti_2020.events import NextSeed, RecentResult
-from domain.games.teen_patti_2020.pays import Result, Showdown, SpotReturn, most_won, returns_of, showdown
+from domain.games.teen_patti_2020.pays import Result, Showdown, Spot, SpotReturn, most_won, returns_of, showdown
 from domain.games.teen_patti_2020.rules import SLOTS, Config, Kind, Slot
 from domain.games.teen_patti_2020.state import (
     Betting,
@@ -122,6 +122,12 @@ def about(state: State) -> About | None:
     config = state.table.config
     won = most_won(config.pay_table, config.spot_max, config.round_max)
     return About(config, state.table.pending, returns_of(config.pay_table), won, WORDING)
+
+
+def offers(config: Config) -> dict[str, str]:
+    """Pair + and 6 Card Bonus pay by the hand."""
+    pays = config.pay_table
+    return {Spot.PLAYER_A: str(pays.player_a), Spot.PLAYER_B: str(pays.player_b), Spot.TIE: str(pays.tie)}
 
 
 def long_run(config: Config) -> LongRun:
