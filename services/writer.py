@@ -157,8 +157,9 @@ class Writer:
     ) -> Sequence[Answer | Exception] | None:
         """None, and nothing was done, if somebody else was quicker, or a decision needs more than what was loaded, or
         the database minds: then the lock makes all clear. Raises LockNotAvailableError."""
-        batch = await self._take(operator, vault, entries)
-        if (answers := await self._decided_at_once(batch, entries)) is None:
+        streams = _named(entries)
+        batch = await self._take(operator, vault, entries, streams)
+        if (answers := await self._decided_at_once(batch, entries, streams)) is None:
             return None
         try:
             self.races = batch.changes and not await self._append(batch, until=batch.now + LATE_US)
@@ -172,10 +173,10 @@ class Writer:
         return answers
 
     async def _write_locked(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
-        left = self.seen
-        batch = await self._take(operator, vault, entries)
+        left, streams = self.seen, _named(entries)
+        batch = await self._take(operator, vault, entries, streams)
         self.races = self.races and batch.begun != left
-        await self._load(batch, _named(entries) - batch.streams.keys())
+        await self._load(batch, streams - batch.streams.keys())
         answers = [await self._decide(batch, entry) for entry in entries]
         answers = [await self._complete(batch, *pair) for pair in zip(entries, answers, strict=True)]
         if batch.changes and not await self._append(batch, until=NEVER):
@@ -218,9 +219,8 @@ class Writer:
         log.error("ended a session that held the log", operator=operator, sessions=len(ended))
         await waiter
 
-    async def _take(self, operator: str, vault: Vault, entries: list[Entry]) -> Batch:
-        """The log's head and time, and what the commands are known to need and was not kept, in one query."""
-        streams = _named(entries)
+    async def _take(self, operator: str, vault: Vault, entries: list[Entry], streams: set[str]) -> Batch:
+        """The log's head and time, and of the streams that the commands name those not kept, in one query."""
         kept = self._kept.among(streams)
         keys = {(e.submission.actor, e.submission.key) for e in entries if e.submission.key}
         rows = await self._rows(operator, streams - kept.keys(), keys, kept)
@@ -258,6 +258,7 @@ class Writer:
         batch.streams.update(kept)
         missing = [name for name in streams if name not in kept]
         if missing or keys:
+            batch.of_one_moment = False
             await self._take_in(batch, await self._rows(batch.operator, missing, keys), keys)
 
     async def _take_in(self, batch: Batch, rows: list[asyncpg.Record], keys: Collection[Key]) -> None:
@@ -266,28 +267,31 @@ class Writer:
             if kind == "answer":
                 batch.earlier[name, key] = Earlier(fingerprint, _stored.decode(text), first, last, at)
             elif kind == "stream":
-                batch.streams[name] = await self._stream(batch.operator, name, key, first, last, text)
+                batch.streams[name] = await self._stream(batch, name, key, first, last, text)
 
     async def _stream(
-        self, operator: str, name: str, decider: str | None, version: int, schema: int, state: str
+        self, batch: Batch, name: str, decider: str | None, version: int, schema: int, state: str
     ) -> Stream:
         if decider is None:
             return fresh(name)
         if schema > codec.STATE_SCHEMA:
             raise NewerSchema(f"{name} was folded by a newer version of croupier than this one")
         if schema < codec.STATE_SCHEMA:
-            return await fold_stream(self._fetch, operator, name, decider)
+            batch.of_one_moment = False
+            return await fold_stream(self._fetch, batch.operator, name, decider)
         return Stream(decider, version, codec.decode_state(decider, state))
 
-    async def _decided_at_once(self, batch: Batch, entries: list[Entry]) -> Sequence[Answer | Exception] | None:
+    async def _decided_at_once(
+        self, batch: Batch, entries: list[Entry], streams: set[str]
+    ) -> Sequence[Answer | Exception] | None:
         """None if the lock is needed. What is read besides has another snapshot, so that only an append proves it."""
-        taken = len(batch.streams)
         try:
+            await self._load(batch, streams - batch.streams.keys())  # what was forgotten only now, all at once
             decided = [await self._loading(batch, partial(batch.decide, entry)) for entry in entries]
             answers = [await self._complete(batch, *pair) for pair in zip(entries, decided, strict=True)]
         except Exception:  # noqa: BLE001 - whatever it is, it comes again under the lock, and is told there
             return None
-        return answers if batch.changes or len(batch.streams) == taken else None
+        return answers if batch.changes or batch.of_one_moment else None
 
     async def _loading(self, batch: Batch, decide: Callable[[], Decided]) -> Decided:
         while True:
