@@ -99,6 +99,8 @@ class Writer:
         self.seen: eventlog.Tip | None = None
         """Where the log stood after the last batch, and what is kept with it."""
         self._kept = Kept(room)
+        self.sent = False
+        """Was the last batch's append on its way? Then it may have landed, whatever was heard of it."""
         self.races = False
         """Did somebody else write between load and append of a batch? Until nobody has between two of ours."""
 
@@ -142,6 +144,7 @@ class Writer:
 
     async def write(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
         """Load, decide, append: all as in one transaction. An answer for each entry, in order."""
+        self.sent = False
         lock = self._lock
         if not self.races:
             try:
@@ -186,6 +189,7 @@ class Writer:
         return answers
 
     async def _append(self, batch: Batch, until: Micros) -> bool:
+        self.sent = True
         return bool(await self._fetch("append", batch.operator, *batch.arguments(until)))
 
     def _leave(self, batch: Batch) -> None:
