@@ -51,7 +51,7 @@ LOCK_TIMEOUT_MS = 5_000
 IDLE_TIMEOUT_MS = 2_000
 LATE_US = IDLE_TIMEOUT_MS * 1_000
 """How old a batch may be when the database takes up its append without a lock: then its time has passed, and it is
-decided again. If it waits there for whoever holds the log, and that one writes nothing, it goes in as it was decided."""
+decided again. What waits there for a holder of the lock who then writes nothing goes in as it was decided."""
 SINCE_MAX = 1_000
 """Events of others that a writer reads to learn what they changed; after more it forgets all that it kept."""
 POSITION_MAX = 2**62
