@@ -211,17 +211,19 @@ class Writer:
         await self.connection.execute(f"begin isolation level read committed; {lock}")
 
     async def _lock_by_force(self, operator: str) -> None:
-        """Whoever has held the log for longer than any timeout allows is frozen: end its session, and try once."""
+        """Whoever has held the log for longer than any timeout allows is frozen: end its session, and try once. Those
+        who wait as well do the same, and are not to be ended for it: one of them keeps the others from the log."""
         waiter = asyncio.create_task(self._begin(operator))
         try:
             await asyncio.sleep(0.1)
             async with postgres.connected(self._dsn, name="executor rescue") as rescue:
-                ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid())
+                ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid(), IDLE_TIMEOUT_MS)
         except BaseException:
             waiter.cancel()
             await asyncio.wait([waiter])
             raise
-        log.error("ended a session that held the log", operator=operator, sessions=len(ended))
+        if ended:
+            log.error("ended a session that held the log", operator=operator, sessions=len(ended))
         await waiter
 
     async def _take(self, operator: str, vault: Vault, entries: list[Entry], streams: set[str]) -> Batch:

@@ -204,6 +204,27 @@ async def test_a_session_that_holds_the_log_too_long_is_ended(executor, pool, ds
     frozen.terminate()
 
 
+async def test_those_who_wait_for_a_frozen_session_end_it_and_not_each_other(executor, pool, dsn, monkeypatch):
+    await funded(executor, "ann")
+    monkeypatch.setattr(writer_module, "LOCK_TIMEOUT_MS", 1_500)
+    monkeypatch.setattr(writer_module, "IDLE_TIMEOUT_MS", 1_000)
+    waiting = [Executor(dsn, Vault({})) for _ in range(4)]
+
+    async def deposit(each: Executor) -> object:
+        answer = await each.submit(asked("ann", commands.Deposit(1, "EUR")))
+        assert isinstance(answer, Accepted)
+        return each._lanes["acme"]._writer
+
+    sessions = [await deposit(each) for each in waiting]
+    frozen = await asyncpg.connect(dsn)
+    await frozen.execute("begin; select from logs where operator = 'acme' for update")
+    assert await asyncio.gather(*map(deposit, waiting)) == sessions
+    assert await balance(pool, "ann") == 1_008
+    frozen.terminate()
+    for each in waiting:
+        await each.close()
+
+
 async def test_a_log_held_by_somebody_who_may_not_be_ended_is_unavailable_and_then_goes_on(
     dsn, pool, executor, database, monkeypatch
 ):
