@@ -137,6 +137,8 @@ class Batch:
         self.position = begun.position
         self.tip = begun.hash
         self.streams: dict[str, Stream] = {}
+        self.of_one_moment = True
+        """Is all that was loaded of the very snapshot in which the log stood there?"""
         self.totals: dict[str, RoundTotals] = {}
         self.earlier: dict[tuple[str, str], Earlier | None] = {}
         self.ended: dict[str, Ended | None] = {}

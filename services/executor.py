@@ -85,7 +85,7 @@ class Executor:
                 self._vault,
                 lambda: self.wake(submission.operator),
                 self._is_known,
-                lambda: KEPT_MAX // len(self._lanes),
+                lambda: KEPT_MAX // max(1, len(self._lanes)),
             )
         try:
             return await lane.submit(Entry(submission, fingerprint, time.time_ns() // 1000))
@@ -126,6 +126,7 @@ class _Lane:
         self._is_known = is_known
         self._room = room
         self._in_doubt = False
+        self._sent = False
         self._seen: Tip | None = None
         self._writer: Writer | None = None
         self._flusher: asyncio.Task[None] | None = None
@@ -204,17 +205,21 @@ class _Lane:
 
     async def _write_with_retry(self, entries: list[Entry]) -> Sequence[Answer | Exception]:
         """Write a batch; if the connection is lost, even at the commit, once more: `commands` tells what had landed,
-        and internal commands are once-only by state."""
+        and internal commands are once-only by state. Of what is in doubt by then, nobody can say that it was not done.
+        """
+        self._sent = False
         try:
             return await self._write(entries)
         except LOST as problem:
             log.warning("writer connection lost, trying once more", operator=self.operator, problem=repr(problem))
         except asyncpg.PostgresError as problem:
             raise self._told(problem) from problem
+        sent = self._sent
         try:
-            return await self._write(entries)
+            answers = await self._write(entries)
         except (asyncpg.PostgresError, *LOST) as problem:
             raise self._told(problem) from problem
+        return [Unavailable("in doubt") if sent and isinstance(each, InDoubt) else each for each in answers]
 
     def _told(self, problem: Exception) -> Exception:
         """What callers hear of a fault of the database: that it is away (full, locked, read-only, out of connections),
@@ -235,6 +240,7 @@ class _Lane:
         try:
             answers = await writer.write(self.operator, self._vault, writing)
         except BaseException:
+            self._sent = writer.sent
             await writer.abandon()
             if writer.connection.is_closed():
                 self._writer = None

@@ -50,7 +50,8 @@ SQL = queries("executor")
 LOCK_TIMEOUT_MS = 5_000
 IDLE_TIMEOUT_MS = 2_000
 LATE_US = IDLE_TIMEOUT_MS * 1_000
-"""How old a batch may be when it is appended without a lock: then its time has passed, and it is decided again."""
+"""How old a batch may be when the database takes up its append without a lock: then its time has passed, and it is
+decided again. What waits there for a holder of the lock who then writes nothing goes in as it was decided."""
 SINCE_MAX = 1_000
 """Events of others that a writer reads to learn what they changed; after more it forgets all that it kept."""
 POSITION_MAX = 2**62
@@ -99,6 +100,8 @@ class Writer:
         self.seen: eventlog.Tip | None = None
         """Where the log stood after the last batch, and what is kept with it."""
         self._kept = Kept(room)
+        self.sent = False
+        """Was the last batch's append on its way? Then it may have landed, whatever was heard of it."""
         self.races = False
         """Did somebody else write between load and append of a batch? Until nobody has between two of ours."""
 
@@ -142,6 +145,7 @@ class Writer:
 
     async def write(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
         """Load, decide, append: all as in one transaction. An answer for each entry, in order."""
+        self.sent = False
         lock = self._lock
         if not self.races:
             try:
@@ -157,8 +161,9 @@ class Writer:
     ) -> Sequence[Answer | Exception] | None:
         """None, and nothing was done, if somebody else was quicker, or a decision needs more than what was loaded, or
         the database minds: then the lock makes all clear. Raises LockNotAvailableError."""
-        batch = await self._take(operator, vault, entries)
-        if (answers := await self._decided_at_once(batch, entries)) is None:
+        streams = _named(entries)
+        batch = await self._take(operator, vault, entries, streams)
+        if (answers := await self._decided_at_once(batch, entries, streams)) is None:
             return None
         try:
             self.races = batch.changes and not await self._append(batch, until=batch.now + LATE_US)
@@ -172,10 +177,10 @@ class Writer:
         return answers
 
     async def _write_locked(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
-        left = self.seen
-        batch = await self._take(operator, vault, entries)
+        left, streams = self.seen, _named(entries)
+        batch = await self._take(operator, vault, entries, streams)
         self.races = self.races and batch.begun != left
-        await self._load(batch, _named(entries) - batch.streams.keys())
+        await self._load(batch, streams - batch.streams.keys())
         answers = [await self._decide(batch, entry) for entry in entries]
         answers = [await self._complete(batch, *pair) for pair in zip(entries, answers, strict=True)]
         if batch.changes and not await self._append(batch, until=NEVER):
@@ -185,6 +190,7 @@ class Writer:
         return answers
 
     async def _append(self, batch: Batch, until: Micros) -> bool:
+        self.sent = True
         return bool(await self._fetch("append", batch.operator, *batch.arguments(until)))
 
     def _leave(self, batch: Batch) -> None:
@@ -205,22 +211,23 @@ class Writer:
         await self.connection.execute(f"begin isolation level read committed; {lock}")
 
     async def _lock_by_force(self, operator: str) -> None:
-        """Whoever has held the log for longer than any timeout allows is frozen: end its session, and try once."""
+        """Whoever has held the log for longer than any timeout allows is frozen: end its session, and try once. Those
+        who wait as well do the same, and are not to be ended for it: one of them keeps the others from the log."""
         waiter = asyncio.create_task(self._begin(operator))
         try:
             await asyncio.sleep(0.1)
             async with postgres.connected(self._dsn, name="executor rescue") as rescue:
-                ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid())
+                ended = await rescue.fetch(SQL["holders"], self.connection.get_server_pid(), IDLE_TIMEOUT_MS)
         except BaseException:
             waiter.cancel()
             await asyncio.wait([waiter])
             raise
-        log.error("ended a session that held the log", operator=operator, sessions=len(ended))
+        if ended:
+            log.error("ended a session that held the log", operator=operator, sessions=len(ended))
         await waiter
 
-    async def _take(self, operator: str, vault: Vault, entries: list[Entry]) -> Batch:
-        """The log's head and time, and what the commands are known to need and was not kept, in one query."""
-        streams = _named(entries)
+    async def _take(self, operator: str, vault: Vault, entries: list[Entry], streams: set[str]) -> Batch:
+        """The log's head and time, and of the streams that the commands name those not kept, in one query."""
         kept = self._kept.among(streams)
         keys = {(e.submission.actor, e.submission.key) for e in entries if e.submission.key}
         rows = await self._rows(operator, streams - kept.keys(), keys, kept)
@@ -258,6 +265,7 @@ class Writer:
         batch.streams.update(kept)
         missing = [name for name in streams if name not in kept]
         if missing or keys:
+            batch.of_one_moment = False
             await self._take_in(batch, await self._rows(batch.operator, missing, keys), keys)
 
     async def _take_in(self, batch: Batch, rows: list[asyncpg.Record], keys: Collection[Key]) -> None:
@@ -266,28 +274,31 @@ class Writer:
             if kind == "answer":
                 batch.earlier[name, key] = Earlier(fingerprint, _stored.decode(text), first, last, at)
             elif kind == "stream":
-                batch.streams[name] = await self._stream(batch.operator, name, key, first, last, text)
+                batch.streams[name] = await self._stream(batch, name, key, first, last, text)
 
     async def _stream(
-        self, operator: str, name: str, decider: str | None, version: int, schema: int, state: str
+        self, batch: Batch, name: str, decider: str | None, version: int, schema: int, state: str
     ) -> Stream:
         if decider is None:
             return fresh(name)
         if schema > codec.STATE_SCHEMA:
             raise NewerSchema(f"{name} was folded by a newer version of croupier than this one")
         if schema < codec.STATE_SCHEMA:
-            return await fold_stream(self._fetch, operator, name, decider)
+            batch.of_one_moment = False
+            return await fold_stream(self._fetch, batch.operator, name, decider)
         return Stream(decider, version, codec.decode_state(decider, state))
 
-    async def _decided_at_once(self, batch: Batch, entries: list[Entry]) -> Sequence[Answer | Exception] | None:
+    async def _decided_at_once(
+        self, batch: Batch, entries: list[Entry], streams: set[str]
+    ) -> Sequence[Answer | Exception] | None:
         """None if the lock is needed. What is read besides has another snapshot, so that only an append proves it."""
-        taken = len(batch.streams)
         try:
+            await self._load(batch, streams - batch.streams.keys())  # what was forgotten only now, all at once
             decided = [await self._loading(batch, partial(batch.decide, entry)) for entry in entries]
             answers = [await self._complete(batch, *pair) for pair in zip(entries, decided, strict=True)]
         except Exception:  # noqa: BLE001 - whatever it is, it comes again under the lock, and is told there
             return None
-        return answers if batch.changes or len(batch.streams) == taken else None
+        return answers if batch.changes or batch.of_one_moment else None
 
     async def _loading(self, batch: Batch, decide: Callable[[], Decided]) -> Decided:
         while True:

@@ -97,9 +97,13 @@ select 1 from head
 insert into logs (operator, epoch, position, hash, at, system) values ($1, $2, 0, $3, clock_timestamp(), $4)
 on conflict (operator) do nothing
 
--- holders: end the sessions of our own login that keep this one from the log
-select pg_terminate_backend(a.pid) from unnest(pg_blocking_pids($1)) as holder (pid)
-join pg_stat_activity a on a.pid = holder.pid and a.usename = current_user
+-- holders: end the sessions of our own login that keep this one from the log: not those that wait for it as well, whom it would find first, but who has let it wait for its next message for so many milliseconds
+with recursive ahead (pid) as (
+    select unnest(pg_blocking_pids($1)) union select unnest(pg_blocking_pids(ahead.pid)) from ahead
+)
+select pg_terminate_backend(a.pid) from ahead join pg_stat_activity a on a.pid = ahead.pid
+where a.usename = current_user and a.wait_event_type = 'Client' and cardinality(pg_blocking_pids(a.pid)) = 0
+  and greatest(a.query_start, a.state_change) < clock_timestamp() - $2::bigint * interval '1 millisecond'
 
 -- renew: a new epoch of the log begins in this database, once for all who have seen that the one before is over
 update logs set epoch = epoch + 1, system = $2 where operator = $1 and epoch = $3

@@ -171,6 +171,25 @@ async def test_what_is_sent_again_and_what_cannot_be_decided_goes_under_the_lock
     assert len(locks) >= 1
 
 
+async def test_what_had_to_be_folded_anew_is_of_another_moment_so_that_only_the_lock_or_an_append_proves_it(
+    executor, database, locks
+):
+    await alone(executor)
+    deposit = asked("ann", commands.Deposit(7, "EUR"), "k")
+    first = await executor.submit(deposit, b"f")
+    executor._lanes["acme"]._writer._kept.clear()
+    async with postgres.connected(database, name="owner") as owner:
+        await owner.execute("update streams set state_schema = state_schema - 1")
+    locks.clear()
+    again = await executor.submit(deposit, b"f")
+    assert (again.repeated, again.states) == (True, first.states)
+    assert locks == ["acme"]
+    locks.clear()
+    executor._lanes["acme"]._writer._kept.clear()
+    assert isinstance(await executor.submit(asked("ann", commands.Deposit(1, "EUR"))), Accepted)
+    assert locks == []
+
+
 async def test_those_who_come_while_the_loop_turns_come_along(executor, pool):
     await alone(executor)
 

@@ -15,7 +15,9 @@ from infra.vault import Vault
 from services import executor as executor_module
 from services import writer as writer_module
 from services.batch import Accepted, KeyReused, Refused, Unwritable
-from services.executor import Busy, Executor, UnknownOperator
+from services.executor import Busy, Executor, InDoubt, Unavailable, UnknownOperator
+from services.operators import open_operator
+from services.writer import Writer
 from tests.services.acme import asked, balance, dsn, executor, funded, pool, reconciled
 
 __all__ = ["dsn", "executor", "pool"]
@@ -203,6 +205,27 @@ async def test_a_session_that_holds_the_log_too_long_is_ended(executor, pool, ds
     frozen.terminate()
 
 
+async def test_those_who_wait_for_a_frozen_session_end_it_and_not_each_other(executor, pool, dsn, monkeypatch):
+    await funded(executor, "ann")
+    monkeypatch.setattr(writer_module, "LOCK_TIMEOUT_MS", 1_500)
+    monkeypatch.setattr(writer_module, "IDLE_TIMEOUT_MS", 1_000)
+    waiting = [Executor(dsn, Vault({})) for _ in range(4)]
+
+    async def deposit(each: Executor) -> object:
+        answer = await each.submit(asked("ann", commands.Deposit(1, "EUR")))
+        assert isinstance(answer, Accepted)
+        return each._lanes["acme"]._writer
+
+    sessions = [await deposit(each) for each in waiting]
+    frozen = await asyncpg.connect(dsn)
+    await frozen.execute("begin; select from logs where operator = 'acme' for update")
+    assert await asyncio.gather(*map(deposit, waiting)) == sessions
+    assert await balance(pool, "ann") == 1_008
+    frozen.terminate()
+    for each in waiting:
+        await each.close()
+
+
 async def test_a_log_held_by_somebody_who_may_not_be_ended_is_unavailable_and_then_goes_on(
     dsn, pool, executor, database, monkeypatch
 ):
@@ -270,3 +293,52 @@ async def test_a_key_of_staff_is_minted_and_revoked_in_the_house_stream(executor
     await executor.submit(at_house(house.MintKey("k1", Role.STUDIO, "00" * 32)))
     await executor.submit(at_house(house.RevokeKey("k1")))
     assert await executor.submit(at_house(house.RevokeKey("k2"))) == Refused("UnknownKey", {"key": "k2"})
+
+
+@pytest.mark.parametrize(("lost", "told"), [("load", InDoubt), ("append", Unavailable)])
+async def test_what_may_have_landed_is_not_told_as_not_done_though_the_log_is_in_doubt_by_then(
+    executor, dsn, pool, monkeypatch, lost, told
+):
+    sound = [True]
+
+    async def is_known(operator, tip):
+        return sound[0]
+
+    fetch = Writer._fetch
+
+    async def fetched(self, name, *arguments):
+        rows = await fetch(self, name, *arguments)
+        if name == lost and sound.pop():
+            sound.append(False)
+            self.connection.terminate()
+            raise ConnectionError
+        return rows
+
+    monkeypatch.setattr(Writer, "_fetch", fetched)
+    process = Executor(dsn, Vault({}), is_known)
+    with pytest.raises(told):
+        await process.submit(Submission("acme", "ann", Role.PLAYER, "table:nowhere", object(), "k"), b"f")
+    landed = await pool.fetchrow(eventlog.SQL["command"], "acme", "ann", "k")
+    assert (landed is not None) == (lost == "append")
+    await process.close()
+
+
+async def test_a_command_that_found_its_operator_opened_just_then_is_answered(dsn, pool, monkeypatch):
+    """The lane was given up for the one before it, which found none."""
+    monkeypatch.setattr(executor_module, "BATCH_MAX", 1)
+    one, other, take = Executor(dsn, Vault({})), Executor(dsn, Vault({})), Writer._take
+    taken = []
+
+    async def opened_between(self, *arguments):
+        taken.append(self)
+        if len(taken) == 2:
+            await open_operator(other, pool, "acme", "Acme Casino")
+        return await take(self, *arguments)
+
+    monkeypatch.setattr(Writer, "_take", opened_between)
+    asks = (one.submit(asked("ann", commands.OpenWallet("EUR"))) for _ in range(2))
+    first, second = await asyncio.gather(*asks, return_exceptions=True)
+    assert isinstance(first, UnknownOperator)
+    assert isinstance(second, Accepted)
+    for each in (one, other):
+        await each.close()

@@ -104,6 +104,42 @@ async def test_where_it_is_not_known_what_changed_nothing_is_kept(executor, dsn,
     await other.close()
 
 
+async def test_a_repetition_shows_its_streams_even_where_all_was_forgotten_only_now(executor, dsn, loaded, monkeypatch):
+    """Nobody asks for them while it is decided: they are no part of it, only of its answer."""
+    await funded(executor, "ann", 100)
+    deposit = asked("ann", commands.Deposit(7, "EUR"), "k")
+    first = await executor.submit(deposit, b"f")
+    other = Executor(dsn, Vault({}))
+    monkeypatch.setattr(writer_module, "SINCE_MAX", 3)
+    await funded(other, "bob")
+    await funded(other, "cat")
+    loaded.clear()
+    again = await executor.submit(deposit, b"f")
+    assert again == msgspec.structs.replace(first, repeated=True)
+    assert loaded[:2] == [set(), {"wallet:ann"}]
+    await other.close()
+
+
+@pytest.mark.parametrize("others", [3, 4, 5, 6])
+async def test_what_changed_is_known_up_to_the_last_event_that_is_read_and_right_beyond(
+    executor, dsn, loaded, monkeypatch, others
+):
+    """Five are read, the one that was seen last among them; if that many come, there may be more."""
+    for player in ("ann", "bob"):
+        await funded(executor, player, 100)
+    other = Executor(dsn, Vault({}))
+    monkeypatch.setattr(writer_module, "SINCE_MAX", 5)
+    for _ in range(others):
+        await other.submit(asked("ann", commands.Withdraw(10, "EUR")))
+    loaded.clear()
+    assert isinstance(await executor.submit(asked("bob", commands.Withdraw(100, "EUR"))), Accepted)
+    assert loaded == ([set()] if others < 4 else [set(), {"wallet:bob"}])
+    left = 100 - 10 * others
+    answer = await executor.submit(asked("ann", commands.Withdraw(101, "EUR")))
+    assert answer == Refused("InsufficientFunds", {"balance": left, "needed": 101})
+    await other.close()
+
+
 @pytest.mark.parametrize("seed", range(3))
 async def test_processes_that_write_as_it_happens_agree_with_plain_numbers(executor, dsn, pool, seed):
     chance, others = random.Random(seed), [Executor(dsn, Vault({})) for _ in range(2)]
