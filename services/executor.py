@@ -28,6 +28,8 @@ BATCH_MAX = 128
 QUIET_TURNS = 4
 """Of the event loop that bring no further command, before a flush begins. Whoever was just answered needs two or three
 to come again; so few large batches are made, and not many small ones that each cost a commit."""
+TURNS_MAX = 32
+"""Before a flush in all: where each turn is long and brings one more, those who came first are not to wait for it."""
 QUEUE_MAX = 4_096
 PATIENCE_S = 10
 """How long a caller waits for its command. Longer than the writer waits for the lock of the log."""
@@ -93,7 +95,8 @@ class Executor:
             self.newer_schema = True
             raise
         except UnknownOperator:
-            if self._lanes.pop(submission.operator, None) is not None:
+            if self._lanes.get(submission.operator) is lane:
+                del self._lanes[submission.operator]
                 await lane.close()
             raise
 
@@ -172,7 +175,9 @@ class _Lane:
     async def _gather(self) -> None:
         """Let what is at hand come along. No time is waited, only turns of the loop: an idle one takes 10 us."""
         quiet = 0
-        while quiet < QUIET_TURNS and len(self.queue) < BATCH_MAX:
+        for _ in range(TURNS_MAX):
+            if quiet == QUIET_TURNS or len(self.queue) >= BATCH_MAX:
+                break
             before = len(self.queue)
             await asyncio.sleep(0)
             quiet = 0 if len(self.queue) > before else quiet + 1

@@ -17,7 +17,7 @@ import structlog
 
 from domain.decider import Missing, Rule, Stream, record_of
 from domain.errors import Rejected
-from domain.game import Ended, Micros, RoundTotals
+from domain.game import NEVER, Ended, Micros, RoundTotals
 from domain.names import TABLE, table_of
 from infra import codec, eventlog, postgres
 from infra.columns import texts
@@ -55,8 +55,8 @@ decided again. What waits there for a holder of the lock who then writes nothing
 SINCE_MAX = 1_000
 """Events of others that a writer reads to learn what they changed; after more it forgets all that it kept."""
 POSITION_MAX = 2**62
-NEVER = 32_503_680_000_000_000
-"""The year 3000: what holds the lock has its time from the database's own timeouts."""
+WARY = 3
+"""Batches that take the lock after a lost race, from the last one on before which somebody else had written."""
 
 LOST = (
     asyncpg.PostgresConnectionError,
@@ -102,8 +102,8 @@ class Writer:
         self._kept = Kept(room)
         self.sent = False
         """Was the last batch's append on its way? Then it may have landed, whatever was heard of it."""
-        self.races = False
-        """Did somebody else write between load and append of a batch? Until nobody has between two of ours."""
+        self.races = 0
+        """How many batches still take the lock, because somebody else wrote between load and append of one."""
 
     @classmethod
     async def open(cls, dsn: str, room: Callable[[], int] = lambda: KEPT_MAX) -> "Writer":
@@ -166,12 +166,12 @@ class Writer:
         if (answers := await self._decided_at_once(batch, entries, streams)) is None:
             return None
         try:
-            self.races = batch.changes and not await self._append(batch, until=batch.now + LATE_US)
+            if batch.changes and not await self._append(batch, until=batch.now + LATE_US):
+                self.races = WARY
+                return None
         except (*LOST, asyncpg.LockNotAvailableError):
             raise
         except asyncpg.PostgresError:
-            return None
-        if self.races:
             return None
         self._leave(batch)
         return answers
@@ -179,7 +179,8 @@ class Writer:
     async def _write_locked(self, operator: str, vault: Vault, entries: list[Entry]) -> Sequence[Answer | Exception]:
         left, streams = self.seen, _named(entries)
         batch = await self._take(operator, vault, entries, streams)
-        self.races = self.races and batch.begun != left
+        if self.races:
+            self.races = self.races - 1 if batch.begun == left else WARY
         await self._load(batch, streams - batch.streams.keys())
         answers = [await self._decide(batch, entry) for entry in entries]
         answers = [await self._complete(batch, *pair) for pair in zip(entries, answers, strict=True)]

@@ -41,7 +41,7 @@ async def test_an_event_that_cannot_be_written_touches_only_its_own_command(exec
 
 async def test_the_record_of_a_refusal_says_when_it_was_asked_and_when_it_was_decided(executor, pool, database):
     await funded(executor, "ann", 10)
-    executor._lanes["acme"]._writer.races = True  # so it asks for the lock before it decides
+    executor._lanes["acme"]._writer.races = 1  # so it asks for the lock before it decides
     async with postgres.connected(database, name="holder") as holder:
         transaction = holder.transaction()
         await transaction.start()
