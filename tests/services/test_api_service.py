@@ -86,7 +86,7 @@ async def test_measures_are_for_those_nearby_and_name_no_player(casino):
 # --- Documentation ------------------------------------------------------------------------------------------------
 
 
-def test_every_route_of_the_api_is_told(casino, told):
+async def test_every_route_of_the_api_is_told(casino, told):
     routes = {
         (route.path_format, method)
         for route in casino.app.routes
@@ -108,7 +108,7 @@ def test_every_operation_has_words_an_example_of_its_answer_and_its_problems(tol
             assert {"400", "500", "503"} <= set(operation["responses"])
 
 
-def test_every_body_has_an_example_that_the_decoder_takes(casino, told):
+async def test_every_body_has_an_example_that_the_decoder_takes(casino, told):
     bodies = {
         (route.path_format): handler.opt["body"]
         for route in casino.app.routes
