@@ -26,7 +26,7 @@ Words = Annotated[
         min_length=1,
         max_length=LINE_MAX,
         pattern=f"^{_SAYS}{_LINE}+{_END}",
-        description="1 to 200 characters in one line, not blank, without control marks.",
+        description=f"1 to {LINE_MAX} characters in one line, not blank, without control marks.",
     ),
 ]
 Text = Annotated[
@@ -34,7 +34,7 @@ Text = Annotated[
     Meta(
         max_length=LINE_MAX,
         pattern=f"^({_SAYS}{_LINE}+)?{_END}",
-        description="At most 200 characters in one line, without control marks: empty, but not blank.",
+        description=f"At most {LINE_MAX} characters in one line, without control marks: empty, but not blank.",
     ),
 ]
 Lines = Annotated[
@@ -43,7 +43,7 @@ Lines = Annotated[
         min_length=1,
         max_length=LINES_MAX,
         pattern=f"^{_SAYS}{_LINES}+{_END}",
-        description="1 to 2,000 characters in one or more lines, not blank, without other control marks.",
+        description=f"1 to {LINES_MAX:,} characters in one or more lines, not blank, without other control marks.",
     ),
 ]
 

@@ -11,6 +11,8 @@ from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
 from msgspec import Struct
 
+from infra import tasks
+
 SOCKET = ".s.PGSQL.5432"
 _STARTUP = (196608, 196610)
 
@@ -68,9 +70,7 @@ class Proxy:
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        await tasks.end(self._connections)
 
     def _accept(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._connect(client, to_client))

@@ -13,7 +13,7 @@ def read(text: str, wanted: Any) -> Any:
     try:
         return msgspec.json.decode(text, type=wanted)
     except msgspec.ValidationError:
-        fields = msgspec.json.decode(text)
+        fields = msgspec.json.decode(text, type=dict[str, Any])
         blank = {name: said for name, said in fields.items() if isinstance(said, str) and said and is_blank(said)}
         if not blank:
             raise

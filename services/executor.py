@@ -110,7 +110,7 @@ class Executor:
 
 
 class _Lane:
-    """One operator's queue, and the connection that holds the lock of its log while a batch is written."""
+    """One operator's queue, and the connection over which its log is written."""
 
     def __init__(
         self,

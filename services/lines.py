@@ -16,7 +16,8 @@ from services.batch import Accepted, Answer, Refused
 from services.executor import Executor
 
 SUMS = ("round", "bettors", "staked", "returned", "players", "gained")
-"""Of what happened in the command's own stream: which round, and what its books were closed with."""
+"""Of what happened in the command's own stream: which round, and what its books were closed with. Some events have a
+list by such a name: it is no sum."""
 
 log: Any = structlog.get_logger()
 
@@ -32,7 +33,8 @@ async def submit(executor: Executor, submission: Submission) -> Answer:
         case Accepted(last=position, events=events):
             gave = Counter(codec.type_of(each.event) for each in events)
             own = [each.event for each in events if each.stream == submission.stream]
-            sums = {name: getattr(event, name) for event in own for name in SUMS if hasattr(event, name)}
+            fields = ((name, getattr(event, name, None)) for event in own for name in SUMS)
+            sums = {name: value for name, value in fields if isinstance(value, str | int)}
             _tell(submission, "Accepted", position, ms, gave=dict(gave), **sums)
         case Refused(rule=rule):
             _tell(submission, rule, None, ms)

@@ -16,7 +16,7 @@ from domain.decider import MarkFaulted, Submission
 from domain.game import Role, TimeOut
 from domain.games import GAMES
 from domain.names import RESETTLEMENT
-from infra import codec, eventlog, fanout
+from infra import codec, eventlog, fanout, tasks
 from infra.eventlog import SQL, Tip
 from infra.postgres import Pool
 from services import epochs
@@ -79,8 +79,7 @@ class Timers:
                     log.exception("timers cannot look, for a bug; they try again", alarm=True)
                     await asyncio.sleep(1)
         finally:
-            for task in self._at_work.values():
-                task.cancel()
+            await tasks.end(self._at_work.values())
             with suppress(*OUTAGE):
                 await asyncio.gather(*(lease.end() for lease in self._leases.values()))
 

@@ -86,7 +86,7 @@ async def told(
     """The rows, told with the odds that their rounds were opened with."""
     bettors, again = list(bettors), list(again)
     offers = await _offers(pool, operator, {each.round for each in (*bettors, *again)})
-    return tuple(bettor_of(each, offers) for each in bettors), tuple(_gain_of(each, offers) for each in again)
+    return tuple(_bettor_of(each, offers) for each in bettors), tuple(_gain_of(each, offers) for each in again)
 
 
 async def _offers(pool: Pool, operator: str, names: Iterable[str]) -> Offers:
@@ -100,7 +100,7 @@ async def _offers(pool: Pool, operator: str, names: Iterable[str]) -> Offers:
     return found
 
 
-def bettor_of(row: rounds.Bettor, offers: Offers) -> Bettor:
+def _bettor_of(row: rounds.Bettor, offers: Offers) -> Bettor:
     wagers = _wagers_of(row.round, row.wagers, offers)
     stands = (row.round, row.player, row.status, row.staked, row.returned)
     return Bettor(*stands, wagers, row.placed_at, row.ended_at, row.first, row.last)

@@ -20,15 +20,6 @@ from services.api.problems import Problem
 
 T = TypeVar("T")
 
-Id = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=64,
-        pattern=r"^[A-Za-z0-9_-]+(?![\s\S])",
-        description="1 to 64 of A-Z a-z 0-9 _ and -.",
-    ),
-]
 Position = Annotated[int, Meta(ge=0, le=AMOUNT_MAX), QueryParameter(ge=0, le=AMOUNT_MAX)]
 Limit = Annotated[int, Meta(ge=1, le=1_000), QueryParameter(ge=1, le=1_000)]
 Cursor = Annotated[int | None, QueryParameter(ge=0, le=AMOUNT_MAX)]

@@ -14,13 +14,13 @@ from domain import disputes as cases
 from domain.disputes import AskEvidence, AttachEvidence, Dispute, DisputeStage, OpenDispute, WithdrawDispute
 from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
-from domain.names import DISPUTE, id_of
+from domain.names import DISPUTE, Id, id_of
 from domain.proposals import DecideDispute
 from domain.texts import Lines
 from services import case_file, disputes, make_case
 from services.api import problems
 from services.api.auth import may
-from services.api.bodies import Cursor, Id, Limit, checked_id, checked_round, cursor_after, decode
+from services.api.bodies import Cursor, Limit, checked_id, checked_round, cursor_after, decode
 from services.api.commands import Command, command_of, replayed
 from services.api.dossiers import DossierFile, story_of
 from services.api.parts import Asked

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from domain.game import Role
 from domain.money import EXPONENTS
-from domain.names import WALLET
+from domain.names import WALLET, Id
 from domain.proposals import AdjustBalance
 from domain.texts import Words
 from domain.wallet import commands as wallet
@@ -18,7 +18,7 @@ from domain.wallet.views import WalletView, view
 from services.api import bets, problems
 from services.api.auth import TOKEN_S_MAX, check_own, may
 from services.api.bets import Bettor, Gain
-from services.api.bodies import Cursor, Id, Limit, Position, checked_id, cursor_after, decode
+from services.api.bodies import Cursor, Limit, Position, checked_id, cursor_after, decode
 from services.api.commands import Command, CommandAnswer, answer_of_wallet, check_json, command_of, respond
 from services.api.parts import Asked
 from services.api.problems import Problem

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from domain.game import Role
 from domain.games import GAMES
-from domain.names import TABLE, WALLET
+from domain.names import TABLE, WALLET, Id
 from infra import codec
 from infra.eventlog import SQL
 from services.api import problems
 from services.api.auth import EVERYONE, Caller, may
-from services.api.bodies import Id, Limit, checked_id, decode, is_id
+from services.api.bodies import Limit, checked_id, decode, is_id
 from services.api.commands import (
     Command,
     CommandAnswer,

@@ -89,6 +89,11 @@ def test_a_command_that_was_taken_with_blank_words_is_read_as_it_was_sent():
     assert as_sent.read('{"type":"Pause","reason":" "}', pause).reason == " "
     report = '{"table":"t","kind":"misdeal","words":"cards","video":"\u200b"}'
     assert as_sent.read(report, incidents.ReportIncident).video == "\u200b"
-    for wrong in ('{"type":"Pause","reason":""}', '{"type":"Pause","reason":" ","by":"me"}', '{"type":"Paws"}'):
+    for wrong in (
+        '{"type":"Pause","reason":""}',
+        '{"type":"Pause","reason":" ","by":"me"}',
+        '{"type":"Paws"}',
+        '"Pause"',
+    ):
         with pytest.raises(msgspec.ValidationError):
             as_sent.read(wrong, pause)

@@ -88,7 +88,7 @@ async def test_a_hand_that_is_on_shows_no_card_to_anybody_who_reads_the_records(
 # --- The document's examples --------------------------------------------------------------------------------------
 
 
-def test_the_document_tells_each_answer_by_its_sample(casino):
+async def test_the_document_tells_each_answer_by_its_sample(casino):
     told = json.dumps(document(casino.app)["paths"])
     for kind in SAMPLES:
         assert json.dumps(sample_of(kind)) in told, kind

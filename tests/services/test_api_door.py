@@ -202,7 +202,7 @@ async def test_a_command_takes_no_parameter(casino, path):
     assert await state(casino) == before
 
 
-def test_the_parameters_that_are_taken_are_those_that_are_told(casino):
+async def test_the_parameters_that_are_taken_are_those_that_are_told(casino):
     for route in casino.app.routes:
         for handler in getattr(route, "route_handlers", ()):
             if "GET" in handler.http_methods and route.path.startswith("/v1/"):

@@ -119,7 +119,7 @@ async def test_rows_of_before_are_told_of_which_round_they_are_by_the_migration(
     """As the projection tells it of new ones: in other writing, by the rule alone, and of no table too."""
     max_ = await casino.player("max", 1_000)
     round_id = await casino.table("r8")
-    spaced = '{ "round" : "r8.99","type":"PlaceBet", "wagers":[{"spot":"tie","amount":100}]}'
+    spaced = '{ "round" : "r8\\u002e99","type":"PlaceBet", "wagers":[{"spot":"tie","amount":100}]}'
     headers = {"idempotency-key": "spaced"}
     answer = await casino.ask("POST", "/v1/tables/r8/commands", max_, content=spaced, headers=headers | JSON)
     assert answer.json()["code"] == "AnotherRound"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from services import heartbeat
+from services import heartbeat, lanes
 from services.heartbeat import Heartbeat
 from services.projector import Projector
 from services.relay import Relay
@@ -23,6 +23,7 @@ async def working(casino, tmp_path, monkeypatch):
     """A worker whose heartbeat is quick; its file."""
     monkeypatch.setattr(heartbeat, "TOUCH_EVERY_S", 0.05)
     monkeypatch.setattr(heartbeat, "LATE_S", LATE_S)
+    monkeypatch.setattr(lanes, "_DISCOVER_SECONDS", 0.1)  # else no turn of theirs is in time
     file, stop = tmp_path / "heartbeat", asyncio.Event()
     file.touch()
     worker = asyncio.create_task(work(casino.services.settings, stop, file))

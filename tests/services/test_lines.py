@@ -1,7 +1,6 @@
 """The log of a worker and of a verb, as real processes: one line a command that did something, and no line a bettor."""
 
 import asyncio
-import base64
 import json
 import os
 import sys
@@ -10,23 +9,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from domain.game import Role
-from tests.services.conftest import SECRET, Casino
+from structlog.testing import capture_logs
+
+from domain.decider import Submission
+from domain.game import Role, TimeOut
+from infra import codec
+from services import lines
+from services.batch import Accepted, Appended
+from tests.services.conftest import Casino
 
 BETTORS = 20
 AT_ONCE = {"betting_seconds": 1, "card_interval_ms": 0, "pause_seconds": 2}
 
 
 def environment(casino: Casino) -> dict[str, str]:
-    settings = casino.settings
-    keys = {name: base64.b64encode(key).decode() for name, key in settings.vault_keys.items()}
-    return os.environ | {
-        "CROUPIER_POSTGRES": settings.postgres,
-        "CROUPIER_REDIS": settings.redis,
-        "CROUPIER_SECRET": base64.b64encode(SECRET).decode(),
-        "CROUPIER_VAULT_KEYS": ",".join(f"{name}:{key}" for name, key in keys.items()),
-        "CROUPIER_LOG_FORMAT": "json",
-    }
+    return os.environ | casino.environment | {"CROUPIER_LOG_FORMAT": "json"}
 
 
 @asynccontextmanager
@@ -105,3 +102,18 @@ async def test_a_verb_tells_its_command_on_stderr_and_its_answer_alone_on_stdout
         "caller": "operator", "stream": "house", "type": "MintKey", "code": "Accepted", "position": position,
     }.items()  # fmt: skip
     assert token.rpartition("_")[2] not in err.decode()
+
+
+async def test_of_an_event_its_sums_are_told_and_no_list_of_players():
+    at = Path(__file__).parents[1] / "golden" / "gin_rummy" / "MatchOpened.json"
+    opened = codec.decode_event("gin_rummy.MatchOpened", 1, at.read_text().splitlines()[0])
+
+    class House:
+        async def submit(self, submission: Submission) -> Accepted:
+            return Accepted(1, 1, (Appended(1, submission.stream, opened),), 1)
+
+    with capture_logs() as said:
+        await lines.submit(House(), Submission("lotus", "platform", Role.CLOCK, "table:t", TimeOut()))
+    [line] = said
+    assert (line["round"], line["gave"]) == ("t.1", {"gin_rummy.MatchOpened": 1})
+    assert "players" not in line

@@ -6,9 +6,9 @@ create index audit_of_round on audit (operator, generation, round, position) whe
 -- sealed names none. (After this, `croupier rebuild audit` gives the same rows.)
 update audit a
 set round = coalesce(
-    substring(e.data ->> 'asked' from '"round"\s*:\s*"([^"]+)"'),
+    substring(e.data ->> 'asked' from '"round"\s*:\s*("(?:[^"\\]|\\.)+")')::json #>> '{}',
     case when json_typeof(e.data -> 'facts' -> 'round') = 'string' then e.data -> 'facts' ->> 'round' end
 )
 from events e
-where a.rule is not null and e.operator = a.operator and e.position = a.position
+where a.rule is not null and e.operator = a.operator and e.position = a.position and e.type = 'refused.CommandRefused'
     and e.data ->> 'stream' like 'table:%' and strpos(e.data::text, '\u0000') = 0;
