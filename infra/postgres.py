@@ -18,6 +18,10 @@ LOGIN = "croupier"
 OLDEST = 15
 _Y2K = 946_684_800_000_000
 _MIGRATING = 0x0C0001
+_MIGRATIONS = f"""
+    create table if not exists migrations (name text primary key, digest text not null);
+    grant select on migrations to {SERVICE_ROLE}
+"""
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -76,12 +80,13 @@ async def migrate(dsn: str) -> list[str]:
     """Bring the schema up to date as its owner; returns the names of what was applied now. Where nothing is new, any
     login will do.
 
-    Safe to run from several processes at once. Raises RuntimeError when a file that was applied has been changed, or
+    Safe to run from several processes at once; each file is a transaction, so that none keeps its locks through the
+    next. Raises RuntimeError when a file that was applied has been changed, or
     the database is not one that we know, or lacks what only an administrator can make.
     """
-    async with connected(dsn, name="migrate") as connection, connection.transaction():
+    async with connected(dsn, name="migrate") as connection:
         await _check(connection)
-        await connection.execute("select pg_advisory_xact_lock($1)", _MIGRATING)
+        await connection.execute("select pg_advisory_lock($1)", _MIGRATING)  # until this connection ends
         applied = await _applied(connection)
         texts = {path.name: path.read_text() for path in sorted((HERE / "schema").glob("*.sql"))}
         digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
@@ -91,13 +96,11 @@ async def migrate(dsn: str) -> list[str]:
         fresh = [name for name in texts if name not in applied]
         if fresh:
             await _check_service_role(connection)
-            await connection.execute(
-                "create table if not exists migrations (name text primary key, digest text not null)"
-            )
-            for name in fresh:
+        for name in fresh:
+            async with connection.transaction():
                 await connection.execute(texts[name])
+                await connection.execute(_MIGRATIONS)
                 await connection.execute("insert into migrations values ($1, $2)", name, digests[name])
-            await connection.execute(f"grant select on migrations to {SERVICE_ROLE}")
         return fresh
 
 
