@@ -34,7 +34,7 @@ Text = Annotated[
     Meta(
         max_length=LINE_MAX,
         pattern=f"^({_SAYS}{_LINE}+)?{_END}",
-        description="At most 200 characters in one line, without control marks: empty, but not blank.",
+        description="at most 200 characters in one line, without control marks; it may be empty, but not blank.",
     ),
 ]
 Lines = Annotated[

@@ -192,6 +192,19 @@ async def test_a_parameter_that_is_not_known_is_named_with_those_there_are(casin
     assert answer.json()["facts"] == {"parameter": "limitt"}
 
 
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("/v1/incidents?open=perhaps", "open: Expected `bool | null`, got `str`"),
+        ("/v1/reports/liability?format=xml", "format: Invalid enum value 'xml'; it is one of json, csv"),
+    ],
+)
+async def test_a_parameter_of_another_form_is_named_as_it_is_sent(casino, path, detail):
+    answer = await casino.ask("GET", path)
+    assert_problem(answer, 400, "BadParameter")
+    assert (answer.json()["detail"], answer.json()["facts"]) == (detail, {"parameter": detail.partition(":")[0]})
+
+
 @pytest.mark.parametrize("path", [COMMANDS, COMMANDS + "/", DEPOSITS, "/v1/commands/k/fence", "/v1/keys"])
 async def test_a_command_takes_no_parameter(casino, path):
     """Not even on the bare route, which hands it to Litestar's handler."""
