@@ -34,7 +34,7 @@ Text = Annotated[
     Meta(
         max_length=LINE_MAX,
         pattern=f"^({_SAYS}{_LINE}+)?{_END}",
-        description=f"At most {LINE_MAX} characters in one line, without control marks: empty, but not blank.",
+        description=f"at most {LINE_MAX} characters in one line, without control marks; it may be empty, but not blank.",
     ),
 ]
 Lines = Annotated[

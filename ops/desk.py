@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -63,6 +64,22 @@ class _Written(click.ParamType[str]):
 
 
 WORDS, TEXT = _Written(texts.Words), _Written(texts.Text)
+
+
+class _NewFile(click.Path):
+    """Said before anything is done, and before an opening goes on record for a file that cannot be written."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False, writable=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        folder = Path(value).parent
+        if not folder.is_dir():
+            self.fail(f"there is no folder {folder}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NEW_FILE = _NewFile()
 
 
 class Desk:

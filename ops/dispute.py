@@ -9,7 +9,7 @@ import click
 
 from domain.disputes import DisputeStage
 from domain.game import Micros
-from ops.desk import ID, Desk, at_desk, show
+from ops.desk import ID, NEW_FILE, Desk, at_desk, show
 from services import make_case, make_dossier, tree
 from services.case_file import CaseForm, write
 from services.disputes import DisputeView, Wanted, case, page
@@ -78,11 +78,9 @@ def show_one(operator: str, dispute: str) -> None:
 @command.command("export")
 @click.argument("operator", type=ID)
 @click.argument("dispute", type=ID)
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
+@click.option("--out", type=NEW_FILE, required=True, help="The file to write.")
 @click.option("--for-player", is_flag=True, help="What its player may know.")
-@click.option(
-    "--keys", type=click.Path(path_type=Path, dir_okay=False), help="Write here the public keys that sign the log."
-)
+@click.option("--keys", type=NEW_FILE, help="Write here the public keys that sign the log.")
 def export(operator: str, dispute: str, out: Path, for_player: bool, keys: Path | None) -> None:
     """A dispute, the dossier of its round, and all that proves them, in one file; `croupier verify` reads it."""
 

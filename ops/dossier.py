@@ -10,7 +10,7 @@ from domain.names import WALLET
 from infra import eventlog, logging
 from infra.settings import Settings
 from infra.vault import VaultClosed
-from ops.desk import ID, WORDS
+from ops.desk import ID, NEW_FILE, WORDS
 from ops.whose import known_operators
 from services import make_dossier, tree, wiring
 from services.dossier import SIZE_MAX, Dossier, write
@@ -23,14 +23,12 @@ from services.wiring import Services
 
 @click.command(help="Write a round that is over, and all that proves it, to one file; `croupier verify` reads it.")
 @click.argument("round_id", metavar="ROUND")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
+@click.option("--out", type=NEW_FILE, required=True, help="The file to write.")
 @click.option("--operator", help="Whose round; needed only if several operators have one of this name.")
 @click.option("--player", type=ID, help="What this player may know; of the rest the hashes.")
 @click.option("--auditor", type=ID, help="Everything, opened, for this auditor. That it was made goes on record.")
 @click.option("--why", type=WORDS, help="Why the auditor has it made.")
-@click.option(
-    "--keys", type=click.Path(path_type=Path, dir_okay=False), help="Write here the public keys that sign the log."
-)
+@click.option("--keys", type=NEW_FILE, help="Write here the public keys that sign the log.")
 def command(
     round_id: str,
     out: Path,

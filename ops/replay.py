@@ -70,6 +70,8 @@ class _OneOrAll(click.Command):
 def command(
     round_id: str, operator: str | None, name: str, why: str, step: int | None, form: str | None, *, views: bool
 ) -> None:
+    if views and form != "text":
+        raise click.UsageError("--views goes with --text")
     frames = form == "frames"
     window = Window(frames=frames) if step is None else Window(step - 1, 1, frames)
     seen = _Seen(round_id, viewers.named(name), why, window)

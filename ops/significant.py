@@ -66,8 +66,9 @@ def _json(operator: str, each: Significant) -> str:
 
 def _line(operator: str, each: Significant) -> str:
     at = datetime.fromtimestamp(each.at // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    words = [f"{at}  {operator} {each.position}  {each.kind}  {each.component}  by {each.actor} ({each.role})"]
-    words += [f"allowed by {each.authoriser}"] if each.authoriser else []
+    two = each.authoriser  # the role is that of whoever came last
+    by = f"by {each.actor}  allowed by {two} ({each.role})" if two else f"by {each.actor} ({each.role})"
+    words = [f"{at}  {operator} {each.position}  {each.kind}  {each.component}  {by}"]
     words += [f"amount {each.amount}"] if each.amount is not None else []
     words += [f"player {each.player}"] if each.player else []
     words += [f"round {each.round}"] if each.round else []

@@ -71,13 +71,14 @@ async def each_operator(
 ) -> None:
     """Run `serve` for every operator there is, and for those that come, until cancelled."""
     lanes: dict[str, asyncio.Task[None]] = {}
+    said = ""
     try:
         while True:
             beat()
             try:
-                names = await eventlog.operators(pool)
+                names, said = await eventlog.operators(pool), ""
             except OUTAGE as problem:
-                log.warning("cannot ask for operators", problem=repr(problem))
+                said = tell_once(said, "cannot ask for operators", problem)
                 names = []
             except Exception:
                 log.exception("cannot ask for operators; it is tried again", alarm=True)
@@ -88,6 +89,14 @@ async def each_operator(
             await asyncio.sleep(_DISCOVER_SECONDS)
     finally:
         await tasks.end(lanes.values())
+
+
+def tell_once(said: str, what: str, problem: Exception) -> str:
+    """A line for each kind of trouble until it is over, not one a second. Returns what to give the next time."""
+    now = f"{type(problem).__name__}: {problem}"
+    if now != said:
+        log.warning(what, problem=now)
+    return now
 
 
 async def _guarded(serve: Callable[[str], Awaitable[None]], operator: str) -> None:

@@ -233,7 +233,8 @@ def _entry(
     actor, authoriser = (first, row.actor) if first else (row.actor, None)
     whose = (row.position, row.at, kind, row.stream, actor, row.role, authoriser, reason)
     owner = player or (row.stream.removeprefix("wallet:") if row.stream.startswith("wallet:") else None)
-    return Significant(*whose, before, after, row.round, owner, amount, told)
+    round_id = row.round or getattr(event, "round", None)  # an opening is in no round, but of one
+    return Significant(*whose, before, after, round_id, owner, amount, told)
 
 
 def _changed(event: Any) -> tuple[Any, Any]:

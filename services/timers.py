@@ -22,7 +22,7 @@ from infra.postgres import Pool
 from services import epochs
 from services.executor import Busy, Executor, Unavailable
 from services.heartbeat import Beat, unheard
-from services.lanes import OUTAGE, Lease
+from services.lanes import OUTAGE, Lease, tell_once
 from services.lines import submit
 from services.resettling import resettle_round
 from services.settlement import PLATFORM, settle_round
@@ -65,14 +65,16 @@ class Timers:
 
     async def run(self) -> None:
         """Look for due tables for ever, or until cancelled."""
+        said = ""
         try:
             while True:
                 self._beat("timers")
                 try:
                     await self.look()
+                    said = ""
                     await asyncio.sleep(await self._pause())
                 except (*eventlog.DATABASE_ERRORS, *fanout.SILENT_ERRORS, Unavailable, Busy) as problem:
-                    log.warning("timers cannot read what is due", problem=repr(problem))
+                    said = tell_once(said, "timers cannot read what is due", problem)
                     self._checked.clear()
                     await asyncio.sleep(1)
                 except Exception:

@@ -20,7 +20,7 @@ from domain.games import GAMES
 from domain.wallet.rules import Rule as WalletRule
 from infra import codec, eventlog, postgres, sql
 from infra.settings import Settings
-from services.api.rulebook import DOOR
+from services.api.rulebook import DOOR, codes, meaning
 
 HOUSE = Path(__file__).parents[1]
 PACKAGES = ("domain", "infra", "services", "ops")
@@ -150,6 +150,7 @@ def rules_of(game: str) -> set[str]:
 @pytest.mark.parametrize("game", GAMES)
 def test_every_rule_of_a_game_is_told_and_no_other(game: str) -> None:
     assert rules_of(game) == headings(HOUSE / "domain" / "games" / game / "rules.md")
+    assert not [rule for rule in rules_of(game) if not meaning(rule, game)], "HTTP tells them in these words"
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -191,6 +192,10 @@ def test_every_rule_of_the_wallet_is_told_and_no_other() -> None:
 @pytest.mark.parametrize("page", [decider, house, selfcheck, proposals], ids=lambda page: page.__name__)
 def test_every_rule_that_is_no_game_s_and_no_wallet_s_is_told_over_http(page: ModuleType) -> None:
     assert set(page.Rule) <= set(DOOR)
+
+
+def test_a_heading_over_several_rules_is_no_code_of_a_problem() -> None:
+    assert {"Betting", "Acting", "Money"}.isdisjoint(codes())
 
 
 # --- What is stored -----------------------------------------------------------------------------------------------

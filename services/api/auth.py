@@ -217,10 +217,10 @@ class Guard:
         connection.scope["begun"] = time.perf_counter()  # pyright: ignore[reportGeneralTypeIssues] - for the log
         gate: Gate = connection.app.state.parts.gate
         caller = await gate.caller(connection.headers.get("authorization", ""))
+        connection.scope["user"] = caller  # also of whoever is turned away: the log names them
         if caller.role not in self.roles:
             which = "one of the roles" if self.roles[1:] else "the role"
             raise problems.forbidden(caller.role, f"it takes {which} {', '.join(self.roles)}")
-        connection.scope["user"] = caller
 
 
 def may(*roles: Role) -> Guard:

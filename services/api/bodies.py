@@ -6,6 +6,7 @@ Litestar's own binding of `data` is lenient ("5" and 5.0 pass for 5), so routes 
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import msgspec
@@ -63,6 +64,8 @@ def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
     try:
         value = decoder.decode(body)
     except msgspec.ValidationError as fault:
+        with suppress(ValueError, RecursionError):  # a name twice is why, if one is: the other value may be right
+            _check_repeats(body)
         raise misshapen(fault, decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise _malformed(fault) from None

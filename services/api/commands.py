@@ -96,16 +96,18 @@ class Door:
         `game`: whose rules may refuse it. `opens`: it opens a table of that game.
         """
         begun = time.perf_counter()
-        code, position = "InternalError", None
+        code, position, repeated = "InternalError", None, False
         try:
             accepted = await self._submit(command, stream, asked, game, opens)
-            code, position = "Accepted", accepted.last
+            code, position, repeated = "Accepted", accepted.last, accepted.repeated
             return accepted
         except Problem as problem:
             code, problem.told = problem.code, True
+            repeated = "idempotent-replayed" in problem.headers
             raise
         finally:
-            self._tell(command, stream, type(asked).__name__, code, position, time.perf_counter() - begun)
+            took = time.perf_counter() - begun
+            self._tell(command, stream, asked, code, position, took, repeated=repeated)
 
     async def fence(self, caller: Caller, key: str) -> None:
         """Make sure that the caller's command with this key never acts. Raises Problem if it was decided already."""
@@ -153,11 +155,13 @@ class Door:
             return vault.written(self._vault.seal_text(caller.operator, game, game, text))
         return text
 
-    def _tell(self, command: Command, stream: str, name: str, code: str, position: int | None, took: float) -> None:
+    def _tell(
+        self, command: Command, stream: str, asked: Any, code: str, position: int | None, took: float, *, repeated: bool
+    ) -> None:
+        name, who = type(asked).__name__, command.caller
         metrics.count(name, code, took)
-        who = command.caller
-        ms = round(took * 1_000, 1)
-        self._lines.tell(who.operator, who.actor, who.role.value, stream, command.key, name, code, position, ms)
+        ids = (who.operator, who.actor, who.role.value, stream, command.key, name)
+        self._lines.tell(*ids, code, position, round(took * 1_000, 1), getattr(asked, "round", "") or None, repeated)
 
 
 # --- What is read of a request ------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from domain.proposals import DecideDispute
 from domain.texts import Lines
 from services import case_file, disputes, make_case
 from services.api import problems
-from services.api.auth import may
+from services.api.auth import check_own, may
 from services.api.bodies import Cursor, Limit, checked_id, checked_round, cursor_after, decode
 from services.api.commands import Command, command_of, replayed
 from services.api.dossiers import DossierFile, story_of
@@ -201,13 +201,11 @@ async def list_disputes(
     """Disputes: all, or those of a stage, of a player, `about` a round, or those that are (not) overdue. To a player,
     the own ones."""
     caller = request.caller
+    if player is not None:
+        check_own(caller, player)
+        await request.parts.wallet(caller.operator, player)
     whose = caller.actor if caller.role is Role.PLAYER else player
-    wanted = Wanted(
-        stage,
-        None if about is None else checked_round(about),
-        None if whose is None else checked_id("player", whose),
-        overdue,
-    )
+    wanted = Wanted(stage, None if about is None else checked_round(about), whose, overdue)
     found = await disputes.page(request.parts.pool, caller.operator, wanted, before=cursor, limit=limit)
     return DisputePage(tuple(found), cursor_after(found, limit, lambda each: each.position))
 

@@ -185,9 +185,10 @@ async def list_incidents(
     limit: Limit = 100,
 ) -> IncidentPage:
     """Incidents, of all tables or of one; those that are `open`, or those that are not."""
-    wanted = None if table is None else checked_id("table", table)
     operator = request.caller.operator
-    found = await page(request.parts.pool, operator, table=wanted, is_open=open_, before=cursor, limit=limit)
+    if table is not None:
+        await request.parts.tables.game_at(operator, table)
+    found = await page(request.parts.pool, operator, table=table, is_open=open_, before=cursor, limit=limit)
     return IncidentPage(tuple(found), cursor_after(found, limit, lambda each: each.position))
 
 

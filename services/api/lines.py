@@ -17,8 +17,9 @@ import msgspec
 import structlog
 
 
-class Line(msgspec.Struct, frozen=True):
-    """`command` is the Idempotency-Key, `caller` the role of the sender."""
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`command` is the Idempotency-Key, `caller` the role of the sender, `round` the one that the command names;
+    `repeated` if it was decided before, and this is its outcome once more."""
 
     timestamp: datetime
     level: str
@@ -33,11 +34,14 @@ class Line(msgspec.Struct, frozen=True):
     code: str
     position: int | None
     ms: float
+    round: str | None = None
+    repeated: bool = False
 
 
 _encode = msgspec.json.Encoder().encode
 _BEGINS = ("info", "api", "command")
 _FIELDS = Line.__struct_fields__[1 + len(_BEGINS) :]
+_LEFT_OUT = (("round", None), ("repeated", False))
 
 
 class Lines:
@@ -53,7 +57,8 @@ class Lines:
         if not self._wanted:
             return
         if not self._as_json:
-            self._log.info("command", **dict(zip(_FIELDS, told, strict=True)))
+            named = [each for each in zip(_FIELDS, told, strict=True) if each not in _LEFT_OUT]
+            self._log.info("command", **dict(named))
             return
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write)

@@ -235,24 +235,31 @@ def on_http_exception(request: Asked, exception: HTTPException) -> Response[byte
         case 413:
             problem = too_large()
         case 400:
-            problem = Problem(400, "BadParameter", _parameters(request, exception))
+            problem = _bad_parameter(request, exception)
         case status:
             problem = Problem(status, "BadRequest", exception.detail)
     return on_exception(request, problem)
 
 
-def _parameters(request: Asked, exception: HTTPException) -> str:
-    if isinstance(exception, ValidationException) and isinstance(exception.extra, list):
-        faults: list[dict[str, Any]] = exception.extra
-        return "; ".join(_parameter(request, fault.get("key", ""), fault.get("message", "")) for fault in faults)[:1000]
-    return exception.detail[:500]
+def _bad_parameter(request: Asked, exception: HTTPException) -> Problem:
+    if not (isinstance(exception, ValidationException) and isinstance(exception.extra, list)):
+        return Problem(400, "BadParameter", exception.detail[:500])
+    faults: list[dict[str, Any]] = exception.extra
+    detail = "; ".join(_parameter(request, fault.get("key", ""), fault.get("message", "")) for fault in faults)[:1000]
+    facts = {"parameter": _as_sent(faults[0].get("key", ""))} if faults else {}
+    return Problem(400, "BadParameter", detail, facts=facts)
 
 
 def _parameter(request: Asked, key: str, message: str) -> str:
-    told = f"{key}: {message[:300]}"
+    told = f"{_as_sent(key)}: {message[:300]}"
     field = request.route_handler.parsed_fn_signature.parameters.get(key)
     known = wanted.members(field.annotation) if field and message.startswith("Invalid enum value") else []
     return f"{told}; it is one of {', '.join(known)}" if known else told
+
+
+def _as_sent(key: str) -> str:
+    """`open`, where Python must have `open_`."""
+    return key.removesuffix("_")
 
 
 BODY_MAX = 8 * 1024

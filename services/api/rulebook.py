@@ -14,7 +14,8 @@ def _codes(ruling: Ruling) -> str:
     return ", ".join(code for code in RulingCode if ONLY_WITH.get(code, ruling) is ruling)
 
 
-_RULE = re.compile(r"^#{2,} ([A-Z][A-Za-z]+)\n+(.+?)(?=\n\s*\n|\n#|\Z)", re.MULTILINE | re.DOTALL)
+_RULE = re.compile(r"^#{2,} ([A-Z][a-z]+(?:[A-Z][a-z]+)+)\n+(.+?)(?=\n\s*\n|\n#|\Z)", re.MULTILINE | re.DOTALL)
+"""A heading of one word, as "Acting", is no rule's, and takes none of the words of the rule below it."""
 
 DOOR = {
     "Unauthorized": "The key or token is missing, unknown, revoked, expired or forged.",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args, get_origin
 
 from msgspec import inspect
 
@@ -17,7 +17,8 @@ def choices(wanted: Any, place: str) -> list[str]:
     and have names; of a tag, the types it may name."""
     found = list(_at(_shape(wanted), _STEP.findall(place)))
     enums = [str(member.value) for each in found if isinstance(each, inspect.EnumType) for member in each.cls]
-    return enums + [str(value) for each in found if isinstance(each, inspect.LiteralType) for value in each.values]
+    names = [str(value) for each in found if isinstance(each, inspect.LiteralType) for value in each.values]
+    return list(dict.fromkeys(enums + names))  # a card is of one type in several commands
 
 
 def form(wanted: Any, place: str) -> str:
@@ -28,7 +29,9 @@ def form(wanted: Any, place: str) -> str:
 
 
 def members(annotation: Any) -> list[str]:
-    """The values that a parameter of the query may have, as its annotation names them: `Stage | None`."""
+    """The values that a parameter of the query may have, as its annotation names them: `Stage | None`, or a Literal."""
+    if get_origin(annotation) is Literal:
+        return [str(value) for value in get_args(annotation)]
     inner = [each for each in (annotation, *getattr(annotation, "__args__", ())) if isinstance(each, type)]
     return [str(member.value) for each in inner if issubclass(each, Enum) for member in each]
 

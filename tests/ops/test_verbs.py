@@ -143,6 +143,17 @@ async def test_a_blank_reason_is_none_for_a_verb_either(run):
         assert (told.code, "not blank" in told.err) == (2, True), told
 
 
+async def test_a_file_that_cannot_be_written_is_said_before_anything_is_done(run, tmp_path):
+    for verb in (("dossier", "t.1"), ("dispute", "export", "lotus", "d")):
+        told = await run(*verb, "--out", str(tmp_path / "none" / "x"))
+        assert (told.code, f"there is no folder {tmp_path / 'none'}" in told.err) == (2, True), told
+
+
+async def test_views_of_a_replay_are_asked_with_its_text(run):
+    told = await run("replay", "t.1", "--views")
+    assert (told.code, "--views goes with --text" in told.err) == (2, True), told
+
+
 async def test_proposals_are_listed_and_shown_with_who_wants_what_and_why(run, database):
     await run("operator", "add", "lotus")
     await _open_player(database, "ann")

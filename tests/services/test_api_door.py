@@ -147,6 +147,10 @@ READS = [
     ("a round without a number", OPERATOR, "/v1/rounds/h1", 400, "BadId"),
     ("a round of a text", OPERATOR, "/v1/rounds/h1.one", 400, "BadId"),
     ("rounds of an unknown table", OPERATOR, "/v1/rounds?table=nowhere", 404, "NotFound"),
+    ("incidents at an unknown table", OPERATOR, "/v1/incidents?table=nowhere", 404, "NotFound"),
+    ("incidents at an odd table", OPERATOR, "/v1/incidents?table=a%00", 400, "BadId"),
+    ("disputes of an unknown player", OPERATOR, "/v1/disputes?player=nobody", 404, "NotFound"),
+    ("disputes of another player", PLAYER, "/v1/disputes?player=bob", 404, "NotFound"),
     ("rounds of an odd table", OPERATOR, "/v1/rounds?table=a%00", 400, "BadId"),
     ("a cursor of words", OPERATOR, "/v1/rounds?cursor=yesterday", 400, "BadParameter"),
     ("a negative cursor", OPERATOR, "/v1/players/ann/statement?cursor=-1", 400, "BadParameter"),
@@ -190,6 +194,19 @@ async def test_a_parameter_that_is_not_known_is_named_with_those_there_are(casin
     assert_problem(answer, 400, "BadParameter")
     assert answer.json()["detail"] == "There is no parameter `limitt` here; it takes cursor, limit."
     assert answer.json()["facts"] == {"parameter": "limitt"}
+
+
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("/v1/incidents?open=perhaps", "open: Expected `bool | null`, got `str`"),
+        ("/v1/reports/liability?format=xml", "format: Invalid enum value 'xml'; it is one of json, csv"),
+    ],
+)
+async def test_a_parameter_of_another_form_is_named_as_it_is_sent(casino, path, detail):
+    answer = await casino.ask("GET", path)
+    assert_problem(answer, 400, "BadParameter")
+    assert (answer.json()["detail"], answer.json()["facts"]) == (detail, {"parameter": detail.partition(":")[0]})
 
 
 @pytest.mark.parametrize("path", [COMMANDS, COMMANDS + "/", DEPOSITS, "/v1/commands/k/fence", "/v1/keys"])

@@ -89,6 +89,7 @@ BODIES: list[tuple[str, Role, str, str | bytes, int, str]] = [
     ("a type of no game", PLAYER, COMMANDS, bet(type="Hack"), 400, "UnknownCommand"),
     ("a type that is a number", PLAYER, COMMANDS, bet(type=1), 400, "WrongType"),
     ("the type twice", PLAYER, COMMANDS, '{"type":"CancelBet","type":"CancelBet","bet":"x"}', 400, "RepeatedField"),
+    ("two types", PLAYER, COMMANDS, '{"type":"PlaceBet","type":"CancelBet","bet":"x"}', 400, "RepeatedField"),
     ("a field twice", PLAYER, COMMANDS, '{"type":"CancelBet","bet":"x","bet":"y"}', 400, "RepeatedField"),
     ("a hidden repeat", PLAYER, COMMANDS, '{"type":"CancelBet","bet":"x","b\\u0065t":"y"}', 400, "RepeatedField"),
     ("an amount twice", PLAYER, COMMANDS, raw('100,"amount":900000'), 400, "RepeatedField"),

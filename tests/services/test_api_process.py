@@ -98,9 +98,11 @@ async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secre
         casino.http = process.http
         placed = await casino.bet(ann, round_id, "logged-bet", player_a=100)
         await casino.bet(ann, round_id, "logged-refusal", player_a=900)
+        await casino.bet(ann, round_id, "logged-bet", player_a=100)
         for path in ("/v1/keys", "/v1/tables/t1/commands"):
             await casino.ask("POST", path, "ck_lotus.of_a-forger")
         await casino.get("/v1/players/ann", ann)
+        await casino.ask("GET", "/v1/keys", ann)
         await process.http.get("/health/live")
         minted = await casino.done("/v1/keys", {"role": "studio", "label": "scanner"}, key="logged-mint")
         await asyncio.sleep(0.1)
@@ -110,6 +112,7 @@ async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secre
     assert [(line["command"], line["code"]) for line in lines if line["event"] == "command"] == [
         ("logged-bet", "Accepted"),
         ("logged-refusal", "InsufficientFunds"),
+        ("logged-bet", "Accepted"),
         ("logged-mint", "Accepted"),
     ]
     requests = [(line["path"], line["code"], line.get("actor")) for line in lines if line["event"] == "request"]
@@ -117,12 +120,15 @@ async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secre
         ("/v1/keys", "Unauthorized", None),
         ("/v1/tables/t1/commands", "Unauthorized", None),
         ("/v1/players/ann", "Read", "ann"),
+        ("/v1/keys", "Forbidden", "ann"),
     ]
     known = {"role": "api", "level": "info", "operator": "lotus", "actor": "ann", "caller": "player"}
-    bet = next(line for line in lines if line.get("command") == "logged-bet")
+    bet, again = (line for line in lines if line.get("command") == "logged-bet")
     position = placed.json()["position"]
     assert bet.items() >= (known | {"stream": "table:t1", "type": "PlaceBet", "position": position}).items()
     assert bet["ms"] > 0
+    assert (bet["round"], "repeated" in bet) == (round_id, False)
+    assert (again["position"], again["repeated"]) == (position, True)
     for secret in (ann, casino.bearer(), casino.bearer().rpartition("_")[2], minted["token"], "of_a-forger"):
         assert secret not in written
 

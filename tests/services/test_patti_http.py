@@ -308,6 +308,8 @@ async def test_an_auditor_opens_a_whole_deck_once_its_hand_is_over_and_that_is_o
     await casino.project()
     [told, *_] = (await casino.get("/v1/audit", auditor, subject=stream))["entries"]
     assert (told["entry"]["action"], told["told"]["why"]) == ("audit.SealOpened", "dispute 12")
+    [*_, found] = (await casino.get("/v1/significant", auditor, kind="seal_opened"))["found"]
+    assert (found["round"], found["reason"]) == ("deck.1", "dispute 12")
 
 
 async def test_a_seed_that_was_not_used_is_opened_for_the_auditor_alone(casino):

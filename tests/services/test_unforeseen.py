@@ -8,7 +8,8 @@ import pytest
 import redis.asyncio
 from structlog.testing import capture_logs
 
-from infra import eventlog
+from infra import eventlog, tasks
+from services import lanes
 from services.api.feed import Hub
 from services.lanes import each_operator
 from services.timers import FAILURES_MAX, Timers
@@ -95,6 +96,22 @@ async def test_the_search_for_operators_goes_on(executor, pool, monkeypatch):
     async with going_on(each_operator(pool, serve)):
         await until(lambda: served)
     assert set(served) == {"acme"}
+
+
+async def test_a_database_that_is_away_is_told_of_once_not_each_second(pool, monkeypatch):
+    asked = []
+
+    async def away(_):
+        asked.append(1)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(eventlog, "operators", away)
+    monkeypatch.setattr(lanes, "_DISCOVER_SECONDS", 0.01)
+    with capture_logs() as said:
+        task = asyncio.create_task(each_operator(pool, lambda _: asyncio.sleep(0)))
+        await until(lambda: len(asked) > 3)
+        await tasks.end([task])
+    assert [line["event"] for line in said] == ["cannot ask for operators"]
 
 
 async def test_a_lane_begins_again(executor, pool):

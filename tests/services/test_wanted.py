@@ -1,10 +1,11 @@
 """Whoever sends what a field cannot be is told what it can be."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
 
+from domain.games.gin_rummy import commands as gin_rummy
 from domain.incidents import IncidentKind, ReportIncident
 from domain.proposals import Stage
 from services.api import wanted
@@ -45,7 +46,13 @@ def test_a_place_that_is_not_there_has_no_choices() -> None:
         assert wanted.choices(ReportIncident, place) == []
 
 
+def test_a_value_that_several_commands_may_have_is_told_once() -> None:
+    told = wanted.choices(gin_rummy.Draw | gin_rummy.Discard | gin_rummy.Knock, "card")
+    assert (len(told), len(set(told))) == (52, 52)
+
+
 def test_a_parameter_names_its_values() -> None:
     assert wanted.members(IncidentKind) == list(IncidentKind)
     assert wanted.members(Stage | None) == list(Stage)
+    assert wanted.members(Literal["json", "csv"]) == ["json", "csv"]
     assert wanted.members(int | None) == []
