@@ -34,7 +34,7 @@ Text = Annotated[
     Meta(
         max_length=LINE_MAX,
         pattern=f"^({_SAYS}{_LINE}+)?{_END}",
-        description=f"at most {LINE_MAX} characters in one line, without control marks; it may be empty, but not blank.",
+        description=f"at most {LINE_MAX} characters in one line, no control marks; empty, if you like, but not blank.",
     ),
 ]
 Lines = Annotated[
