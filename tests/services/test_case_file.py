@@ -18,7 +18,7 @@ from services import dossier
 from services.case_file import FORMAT, read
 from services.reconcile import reconcile
 from services.verify import verify
-from tests.services.test_dossier import _sealed, environment
+from tests.services.test_dossier import _sealed
 from tests.services.test_dossier_altered import HOSTILE, altered, taken_apart
 from tests.services.test_dossier_altered import forged as forged_dossier
 
@@ -276,7 +276,7 @@ async def test_a_case_of_another_version_is_named(cases: Cases) -> None:
 
 
 async def test_the_verb_lists_shows_and_exports(cases: Cases, tmp_path: Path) -> None:
-    given = environment(cases.house)
+    given = cases.house.environment
     file, keys = tmp_path / "dispute.json", tmp_path / "log.pub"
 
     async def run(*words: str) -> Any:
