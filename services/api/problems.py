@@ -178,6 +178,11 @@ def not_signed(size: int, *, recorded: bool = False) -> Problem:
     return Problem(503, "NotSigned", detail, retryable=True, outcome=outcome, facts=facts, headers=headers)
 
 
+def beyond_the_end(position: int, tip: int) -> Problem:
+    detail = f"The log ends at position {tip}: ask for one from 1 to that."
+    return Problem(422, "NoSuchPosition", detail, facts={"position": position, "tip": tip})
+
+
 def bad_cursor(why: str) -> Problem:
     return Problem(400, "BadCursor", f"The cursor leads nowhere: {why}. Take it from `next` of the page before.")
 

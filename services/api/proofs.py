@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from litestar import Request, get
+from litestar import get
 from litestar.params import FromPath
 from msgspec import Struct
 
 from domain.game import Micros, Role
 from domain.money import AMOUNT_MAX
+from infra import eventlog
 from services import tree
 from services.api import problems
 from services.api.auth import EVERYONE, may
@@ -90,17 +91,24 @@ async def prove_consistency(request: Asked, old: Position = 0, size: Position = 
     return Consistency(old, over, tuple(each.hex() for each in proof))
 
 
-async def _latest(request: Request[Any, Any, Any], size: int) -> Any:
-    row = await request.app.state.parts.pool.fetchrow(SQL["latest"], request.scope["user"].operator, size)
+async def _latest(request: Asked, size: int) -> Any:
+    row = await request.parts.pool.fetchrow(SQL["latest"], request.caller.operator, size)
     if row is None:
-        raise problems.not_signed(size)
+        raise await _unsigned(request, size)
     return row
 
 
 async def _taken(request: Asked, size: int) -> None:
     stand = await request.parts.pool.fetchrow(SQL["tree"], request.caller.operator)
     if stand is None or stand["size"] < size:
-        raise problems.not_signed(size)
+        raise await _unsigned(request, size)
+
+
+async def _unsigned(request: Asked, size: int) -> Problem:
+    """What is not there yet is worth another try; what is beyond the log's end is not."""
+    tip = await eventlog.tip(request.parts.pool, request.caller.operator)
+    stands = tip.position if tip else 0
+    return problems.beyond_the_end(size, stands) if size > stands else problems.not_signed(size)
 
 
 HANDLERS = (read_checkpoint, read_keys, prove_inclusion, prove_consistency)

@@ -106,15 +106,15 @@ async def test_it_is_all_there_over_http(signed: Casino) -> None:
     ("path", "status", "code"),
     [
         ("/v1/log/inclusion/0", 404, "NotFound"),
-        ("/v1/log/inclusion/1000000", 503, "NotSigned"),
+        ("/v1/log/inclusion/1000000", 422, "NoSuchPosition"),
         ("/v1/log/inclusion/9?size=5", 404, "NotFound"),
-        ("/v1/log/inclusion/9?size=99999999", 503, "NotSigned"),
+        ("/v1/log/inclusion/9?size=99999999", 422, "NoSuchPosition"),
         ("/v1/log/inclusion/99999999999999999999999", 404, "NotFound"),
         ("/v1/log/inclusion/-1", 404, "NotFound"),
         ("/v1/log/consistency?old=0", 400, "BadParameter"),
         ("/v1/log/consistency?old=9&size=8", 400, "BadParameter"),
         ("/v1/log/consistency", 400, "BadParameter"),
-        ("/v1/log/checkpoint?size=9999999", 503, "NotSigned"),
+        ("/v1/log/checkpoint?size=9999999", 422, "NoSuchPosition"),
     ],
 )
 async def test_what_there_is_not_gets_a_clear_answer(signed: Casino, path: str, status: int, code: str) -> None:
