@@ -12,13 +12,18 @@ import click
 from domain.game import Role
 from domain.games import GAMES
 from infra.embedded import EmbeddedError
-from infra.settings import SettingsError
+from infra.settings import Settings, SettingsError
 from ops import demo_house
 from ops.client import Problem
 from ops.data_folder import DEFAULT
 from ops.stack import Stack, end_by_signals
+from services import selfcheck, wiring
 
 LOOK_EVERY_S = 0.2
+
+_ANOTHER_PROGRAM = """The code here is another than these logs expect, as after a pull: the worker's log alarms.
+If that is meant: (. {data}/env; ./croupier selfcheck --accept "a new version")
+"""
 
 
 @click.command()
@@ -47,6 +52,8 @@ def command(data: Path, port: int, bots: bool) -> None:
         if bots:
             _start_bots(stack)
         click.echo(_where_to_look(stack, keys, fresh, time.monotonic() - begun))
+        if asyncio.run(_is_another_program(stack.settings)):
+            click.echo(_ANOTHER_PROGRAM.format(data=shlex.quote(str(stack.data))))
         _watch_over(stack)
     except KeyboardInterrupt:
         exec("")  # noqa: S102 - where it came through an exec of text (an import), CPython would still end by SIGINT
@@ -63,6 +70,11 @@ def _ignore_impatience() -> None:
     """The rest takes some seconds at most; a second Ctrl-C would only leave work for the next start."""
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)
+
+
+async def _is_another_program(settings: Settings) -> bool:
+    async with wiring.opened(settings, "up") as services:
+        return await selfcheck.is_another_program(services.pool, demo_house.OPERATOR)
 
 
 def _start_bots(stack: Stack) -> None:

@@ -79,6 +79,12 @@ async def checks_of(pool: Pool, operator: str) -> selfcheck.Checks:
     return found.checks or selfcheck.INITIAL
 
 
+async def is_another_program(pool: Pool, operator: str) -> bool:
+    """Is the code here another than this log expects?"""
+    expected = (await checks_of(pool, operator)).expected.get(Scope.CODE, "")
+    return expected not in ("", (await asyncio.to_thread(deployed.code)).digest)
+
+
 async def page(pool: Pool, operator: str, before: int | None, limit: int) -> list[Checked]:
     """The checks that were recorded, the newest first."""
     until = _LAST if before is None else before

@@ -98,6 +98,7 @@ async def test_a_change_is_a_mismatch_that_names_the_files_until_a_supervisor_ac
     casino: Casino, request: pytest.FixtureRequest
 ):
     await checks(casino).once("lotus")
+    assert not await selfcheck.is_another_program(casino.services.pool, "lotus")
     changed: deployed.Manifest = request.getfixturevalue("altered")
     [code] = await checks(casino).once("lotus")
     assert (code.scope, code.holds, code.differ) == (Scope.CODE, False, 2)
@@ -108,7 +109,9 @@ async def test_a_change_is_a_mismatch_that_names_the_files_until_a_supervisor_ac
     body = {"scope": "code", "digest": changed.digest, "reason": "release 2"}
     assert (await casino.send(ACCEPT, body, casino.bearer(Role.OPERATOR))).status_code == 403
     assert (await casino.send(ACCEPT, body | {"digest": "9" * 64}, supervisor)).status_code == 404
+    assert await selfcheck.is_another_program(casino.services.pool, "lotus")
     accepted = await casino.done(ACCEPT, body, supervisor)
+    assert not await selfcheck.is_another_program(casino.services.pool, "lotus")
     assert accepted["expected"] == changed.digest
     assert (await casino.done("/v1/selfcheck", {}, supervisor))["holds"] is True
 
