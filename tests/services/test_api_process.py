@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -92,6 +91,11 @@ async def test_two_processes_take_the_same_key_at_once_and_make_one_bet(casino, 
     assert (await casino.get("/v1/players/ann"))["balance"] == 9_300
 
 
+def secret_of(bearer: str) -> str:
+    """Which may hold an underscore itself."""
+    return bearer.partition(".")[2].partition("_")[2]
+
+
 async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secret(casino, tmp_path):
     ann = await casino.player("ann", 500)
     round_id = await casino.table("t1")
@@ -116,15 +120,13 @@ async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secre
         ("logged-bet", "Accepted"),
         ("logged-mint", "Accepted"),
     ]
-    requests = [(line["path"], line["code"], line.get("actor")) for line in lines if line["event"] == "request"]
-    assert Counter(requests) == Counter(  # a line of what was read comes after its answer, so others may be quicker
-        [
-            ("/v1/keys", "Unauthorized", None),
-            ("/v1/tables/t1/commands", "Unauthorized", None),
-            ("/v1/players/ann", "Read", "ann"),
-            ("/v1/keys", "Forbidden", "ann"),
-        ]
-    )
+    requests = {(line["path"], line["code"], line.get("actor")) for line in lines if line["event"] == "request"}
+    assert requests == {  # a line of what was read comes after its answer, so others may be quicker
+        ("/v1/keys", "Unauthorized", None),
+        ("/v1/tables/t1/commands", "Unauthorized", None),
+        ("/v1/players/ann", "Read", "ann"),
+        ("/v1/keys", "Forbidden", "ann"),
+    }
     known = {"role": "api", "level": "info", "operator": "lotus", "actor": "ann", "caller": "player"}
     bet, again = (line for line in lines if line.get("command") == "logged-bet")
     position = placed.json()["position"]
@@ -132,7 +134,7 @@ async def test_a_request_is_one_line_of_the_log_with_its_ids_and_without_a_secre
     assert bet["ms"] > 0
     assert (bet["round"], "repeated" in bet) == (round_id, False)
     assert (again["position"], again["repeated"]) == (position, True)
-    for secret in (ann, casino.bearer(), casino.bearer().rpartition("_")[2], minted["token"], "of_a-forger"):
+    for secret in (ann, casino.bearer(), secret_of(casino.bearer()), minted["token"], "of_a-forger"):
         assert secret not in written
 
 
