@@ -12,10 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import unquote
 
 import asyncpg
@@ -34,6 +35,8 @@ CALM_SECONDS = 60
 """A process that has run this long is forgiven its earlier deaths."""
 BACKOFF_MAX = 30.0
 
+_told_to_end, _at_step = threading.Event(), threading.Event()
+T = TypeVar("T")
 _REMEDY = "CROUPIER_POSTGRES_OWNER, or CROUPIER_POSTGRES, must be a login that may change the schema"
 
 Say = Callable[[str], None]
@@ -160,8 +163,8 @@ class Stack:
         try:
             secrets = data_folder.secrets_in(self.data, self._given)
             self._start_servers(say)
-            service = asyncio.run(self._migrated(say))
-            asyncio.run(self._look_for_redis(say))
+            service = step(self._migrated(say))
+            step(self._look_for_redis(say))
             variables = {
                 **secrets.environment,
                 "CROUPIER_POSTGRES": service,
@@ -300,13 +303,33 @@ def end_by_signals() -> None:
     make a cancel, which is lost where the task comes to its end in that very moment; and a script that begins us with
     `&` has it ignored, though it is the way to end us that we tell."""
 
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
+    def interrupt(*_: object) -> None:
+        waits = _at_step.is_set() and not _told_to_end.is_set()
+        _told_to_end.set()
+        if not waits:
+            raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
     signal.signal(signal.SIGINT, interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # it is under nohup
         signal.signal(signal.SIGHUP, interrupt)
+
+
+def step(work: Coroutine[Any, Any, T]) -> T:
+    """Run a step of the start to its end, and then heed a Ctrl-C that came meanwhile: raised in the midst of a loop's
+    own work it is lost, or leaves a connection that never closes. A second one is raised at once."""
+    _at_step.set()
+    try:
+        return asyncio.run(work)
+    finally:
+        _at_step.clear()
+        heed()
+
+
+def heed() -> None:
+    """Raises KeyboardInterrupt if we were told to end."""
+    if _told_to_end.is_set():
+        raise KeyboardInterrupt
 
 
 def free_port(host: str) -> int:

@@ -1,6 +1,5 @@
 """`croupier up`: everything on this machine, with tables to look at and bots that play, until Ctrl-C."""
 
-import asyncio
 import shlex
 import signal
 import time
@@ -16,7 +15,7 @@ from infra.settings import Settings, SettingsError
 from ops import demo_house
 from ops.client import Problem
 from ops.data_folder import DEFAULT
-from ops.stack import Stack, end_by_signals
+from ops.stack import Stack, end_by_signals, heed, step
 from services import selfcheck, wiring
 
 LOOK_EVERY_S = 0.2
@@ -48,11 +47,12 @@ def command(data: Path, port: int, bots: bool) -> None:
     begun = time.monotonic()
     try:
         stack.start(_say)
-        keys, fresh = asyncio.run(demo_house.furnished(stack.settings, stack.url, stack.data / "keys"))
+        heed()
+        keys, fresh = step(demo_house.furnished(stack.settings, stack.url, stack.data / "keys"))
         if bots:
             _start_bots(stack)
         click.echo(_where_to_look(stack, keys, fresh, time.monotonic() - begun))
-        if asyncio.run(_is_another_program(stack.settings)):
+        if step(_is_another_program(stack.settings)):
             click.echo(_ANOTHER_PROGRAM.format(data=shlex.quote(str(stack.data))))
         _watch_over(stack)
     except KeyboardInterrupt:
@@ -85,6 +85,7 @@ def _start_bots(stack: Stack) -> None:
 
 def _watch_over(stack: Stack) -> NoReturn:
     while True:
+        heed()
         time.sleep(LOOK_EVERY_S)
         stack.revive(_say)
 
