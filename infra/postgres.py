@@ -81,8 +81,8 @@ async def migrate(dsn: str) -> list[str]:
     login will do.
 
     Safe to run from several processes at once; each file is a transaction, so that none keeps its locks through the
-    next. Raises RuntimeError when a file that was applied has been changed, or
-    the database is not one that we know, or lacks what only an administrator can make.
+    next. Raises RuntimeError when a file that was applied has been changed, or the database is not one that we know, or
+    lacks what only an administrator can make.
     """
     async with connected(dsn, name="migrate") as connection:
         await _check(connection)

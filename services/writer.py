@@ -71,7 +71,7 @@ LOST = (
     OSError,
 )
 
-Decided = TypeVar("Decided")
+T = TypeVar("T")
 Key = tuple[str, str]
 """Actor and idempotency key."""
 
@@ -301,7 +301,7 @@ class Writer:
             return None
         return answers if batch.changes or batch.of_one_moment else None
 
-    async def _loading(self, batch: Batch, decide: Callable[[], Decided]) -> Decided:
+    async def _loading(self, batch: Batch, decide: Callable[[], T]) -> T:
         while True:
             try:
                 return decide()

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from domain.game import Micros
 from domain.games import GAMES
 from domain.money import Amount, Payout
 from infra import codec
@@ -44,36 +44,17 @@ class WagerResult(Struct, frozen=True):
     returned: Amount
 
 
-class Bettor(Struct, frozen=True):
-    """One player's bets in one round.
+class Bettor(rounds.BettorOf[WagerResult], frozen=True):
+    """One player's bets in one round, each with what became of it.
 
     Where players hold chips there is one wager, named like the round, on the player's seat: all that was put in. In a
     match of several rounds it is named like the match: what the player paid to take part.
     """
 
-    round: str
-    player: str
-    status: str
-    staked: Amount
-    returned: Amount
-    wagers: tuple[WagerResult, ...]
-    placed_at: Micros
-    ended_at: Micros | None
-    first: int
-    last: int
 
-
-class Gain(Struct, frozen=True):
+class Gain(resettled.GainOf[WagerResult], frozen=True):
     """The round's `number`th resettlement as it came to one player: every wager with what it returns now, and what the
     player gained by the change, less than nothing for a loss."""
-
-    position: int
-    round: str
-    number: int
-    player: str
-    gain: Amount
-    payouts: tuple[WagerResult, ...]
-    at: Micros
 
 
 Offers = Mapping[str, Mapping[str, str]]
@@ -101,14 +82,15 @@ async def _offers(pool: Pool, operator: str, names: Iterable[str]) -> Offers:
 
 
 def _bettor_of(row: rounds.Bettor, offers: Offers) -> Bettor:
-    wagers = _wagers_of(row.round, row.wagers, offers)
-    stands = (row.round, row.player, row.status, row.staked, row.returned)
-    return Bettor(*stands, wagers, row.placed_at, row.ended_at, row.first, row.last)
+    stands = asdict(row)
+    stands["wagers"] = _wagers_of(row.round, row.wagers, offers)
+    return Bettor(**stands)
 
 
 def _gain_of(row: resettled.Gain, offers: Offers) -> Gain:
-    payouts = _wagers_of(row.round, row.payouts, offers)
-    return Gain(row.position, row.round, row.number, row.player, row.gain, payouts, row.at)
+    stands = asdict(row)
+    stands["payouts"] = _wagers_of(row.round, row.payouts, offers)
+    return Gain(**stands)
 
 
 def _wagers_of(round_id: str, payouts: Iterable[Payout], offers: Offers) -> tuple[WagerResult, ...]:

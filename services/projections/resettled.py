@@ -3,7 +3,7 @@ its bettors, which stay as they were settled. It is kept with them, under the sa
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,23 +18,29 @@ from infra.sql import queries
 from services.projections.projection import Place
 
 SQL = queries("resettled")
+
+W = TypeVar("W")
+"""A wager, as rows have it or as readers are told."""
 TYPE = "wallet.Resettled"
 
 _encode = msgspec.json.Encoder().encode
 _payouts = msgspec.json.Decoder(tuple[Payout, ...])
 
 
-class Gain(Struct, frozen=True):
-    """The round's `number`th resettlement as it came to one player: every wager with what it returns now, and what the
-    player gained by the change, less than nothing for a loss."""
+class GainOf(Struct, Generic[W], frozen=True):
+    """What one resettlement of a round was to one player."""
 
     position: int
     round: str
     number: int
     player: str
     gain: Amount
-    payouts: tuple[Payout, ...]
+    payouts: tuple[W, ...]
     at: Micros
+
+
+class Gain(GainOf[Payout], frozen=True):
+    """As the log has it."""
 
 
 def resettled(row: EventRow) -> Gain:

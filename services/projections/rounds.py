@@ -7,7 +7,7 @@ chips at the table, of which the game's `chips` tells.
 """
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +22,7 @@ from infra.eventlog import EventRow
 from infra.postgres import Pool
 from infra.sql import queries
 from services.projections import resettled
+from services.projections.resettled import W
 
 SQL = queries("rounds")
 LAST = 2**63 - 1
@@ -73,24 +74,24 @@ class Round(Struct, frozen=True):
     last: int
 
 
-class Bettor(Struct, frozen=True):
-    """One player's bets in one round. A wager's odds are "" while it is open, else as in a payout, or "cancelled" by
-    its player, or "refunded" with its round; readers are told outcome and odds apart (services/api/bets.py).
-
-    Where players hold chips there is one wager, named like the round, on the player's seat: all that was put in. In a
-    match of several rounds it is named like the match: what the player paid to take part.
-    """
+class BettorOf(Struct, Generic[W], frozen=True):
+    """One player's bets in one round; what the wagers of chips and of matches are is told in services/api/bets.py."""
 
     round: str
     player: str
     status: str
     staked: Amount
     returned: Amount
-    wagers: tuple[Payout, ...]
+    wagers: tuple[W, ...]
     placed_at: Micros
     ended_at: Micros | None
     first: int
     last: int
+
+
+class Bettor(BettorOf[Payout], frozen=True):
+    """A wager's odds are "" while it is open, else as in a payout, or "cancelled" by its player, or "refunded" with its
+    round; readers are told outcome and odds apart (services/api/bets.py)."""
 
 
 _encode = msgspec.json.Encoder().encode
